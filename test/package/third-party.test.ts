@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { satisfies } from 'semver';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runAlone, runVerb, startProcess, type Copy, type RunningGateway } from '../support/process.ts';
 import { startVendor, type Vendor } from '../support/vendor/chat-completions.ts';
@@ -110,6 +111,34 @@ openai({ apiKye: 'k' });
 balance({ whenShort: 'ask' });
 // @ts-expect-error: nor of a package's own
 lagoon({ discoverEvery: 'often' });
+`;
+
+/** Does not compile: what an editor says of a field that is not there. */
+const wrong = `
+import { definePlugin } from 'tollgate';
+import { z } from 'zod';
+
+export const wrong = definePlugin({
+  name: 'wrong',
+  options: z.strictObject({}),
+  apply({ hooks }) {
+    hooks.transformRequest.tapPromise({ name: 'wrong', when: () => true }, async (request, exchange) => {
+      request.nothing;
+      request.turns[0]?.nothing;
+      request.turns[0]?.blocks[0]?.nothing;
+      exchange.nothing;
+      exchange.targets[0]?.model.nothing;
+      return request;
+    });
+    hooks.transformStream.tap({ name: 'wrong', when: () => true }, async function* (events) {
+      for await (const event of events) {
+        event.nothing;
+        if (event.type === 'block-delta') event.nothing;
+        yield event;
+      }
+    });
+  },
+});
 `;
 
 const strict = {
@@ -269,6 +298,27 @@ it('the installed package has types that complete a configuration and refuse a w
   expect(stdout).toBe('');
 });
 
+it('the installed package has types whose names a wrong field brings up', async () => {
+  writeFileSync(join(app, 'wrong.ts'), wrong);
+  writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions: strict, files: ['wrong.ts'] }));
+  const { stdout } = await runNode(app, 'typescript/bin/tsc', '--singleThreaded').catch(
+    (error: { stdout: string }) => error,
+  );
+  const named = stdout.matchAll(/Property 'nothing' does not exist on type '(.*)'\.$/gm);
+  expect(Array.from(named, ([, name]) => name)).toEqual(
+    expect.arrayContaining([
+      'CanonicalRequest',
+      'Turn',
+      'Block',
+      'CanonicalEvent',
+      'BlockDelta',
+      'Model',
+      'Routed',
+    ]),
+  );
+  expect(stdout).not.toContain('{ ');
+});
+
 it('the installed package lets a package of others run the contract in its own vitest', async () => {
   for (const name of ['vitest', 'fast-check']) symlinkSync(join(tools, name), join(packages, name));
   cpSync(join(import.meta.dirname, 'harbour-provider/harbour.test.js'), join(app, 'harbour.test.js'));
@@ -279,10 +329,85 @@ it('the installed package lets a package of others run the contract in its own v
   expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ success: true, numPassedTests: 9 });
 });
 
+describe.each(['provider', 'guard'])(
+  'a package that create-tollgate-plugin writes, of the kind %s',
+  (kind) => {
+    const name = `our-${kind}`;
+    const made = join(app, name);
+    beforeAll(async () => {
+      const program = join(packages, 'tollgate/examples/create-tollgate-plugin/index.js');
+      await run(process.execPath, [program, `@ours/${name}`, '--kind', kind], { cwd: app, env });
+      mkdirSync(join(made, 'node_modules'));
+      const { dependencies, devDependencies } = JSON.parse(readFileSync(join(made, 'package.json'), 'utf8'));
+      for (const each of Object.keys({ ...dependencies, ...devDependencies })) {
+        mkdirSync(dirname(join(made, 'node_modules', each)), { recursive: true });
+        const installed = each === 'tollgate' ? join(packages, each) : join(tools, each);
+        symlinkSync(installed, join(made, 'node_modules', each));
+      }
+    });
+
+    it('passes its own tests', async () => {
+      const report = join(made, 'report.json');
+      const words = ['run', '--reporter=json', `--outputFile=${report}`];
+      await runNode(made, 'vitest/vitest.mjs', ...words).catch(() => undefined);
+      const { success, numPassedTests } = JSON.parse(readFileSync(report, 'utf8'));
+      expect([success, numPassedTests]).toEqual([true, expect.toSatisfy((count: number) => count >= 3)]);
+    });
+
+    it('builds what it publishes, and its gateway accepts it', async () => {
+      await runNode(made, 'typescript/bin/tsc', '--singleThreaded');
+      expect(globSync('dist/*', { cwd: made }).toSorted()).toEqual(['dist/index.d.ts', 'dist/index.js']);
+      const published = JSON.parse(readFileSync(join(made, 'package.json'), 'utf8'));
+      expect(published).toMatchObject({ name: `@ours/${name}`, exports: './dist/index.js' });
+      const checked = await runAlone(['check'], {}, { entry: program, folder: made });
+      expect([checked.code, checked.output]).toEqual([0, expect.stringContaining(`demo, ${name}, balance`)]);
+    });
+  },
+);
+
+it('create-tollgate-plugin overwrites nothing, and says what it takes', async () => {
+  const entry = join(packages, 'tollgate/examples/create-tollgate-plugin/index.js');
+  mkdirSync(join(app, 'taken/file'), { recursive: true });
+  for (const [words, said] of [
+    [['taken'], /taken is not empty/],
+    [['Wrong Name'], /lower case/],
+    [['../up'], /lower case/],
+    [['fine', '--kind', 'nothing'], /there is no kind "nothing"/],
+    [['fine', '--force'], /--force/],
+    [[], /usage: npm create tollgate-plugin/],
+  ] as const) {
+    const { code, errors } = await runAlone(words, {}, { entry, folder: app });
+    expect([code, errors]).toEqual([1, expect.stringMatching(said)]);
+  }
+});
+
+it("the templates of create-tollgate-plugin name this project's versions", () => {
+  const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'));
+  const own = read('package.json');
+  const { dependencies, devDependencies, peerDependencies, engines } = read(
+    'examples/create-tollgate-plugin/templates/every/package.json',
+  );
+  expect(engines).toEqual(own.engines);
+  const { tollgate, ...others } = { ...dependencies, ...devDependencies };
+  expect({ ...own.devDependencies, ...own.dependencies }).toMatchObject(others);
+  for (const range of [tollgate, peerDependencies.tollgate]) expect(satisfies(own.version, range)).toBe(true);
+});
+
+it('the installed package imports a configuration of LiteLLM', async () => {
+  symlinkSync(join(tools, 'yaml'), join(packages, 'yaml'));
+  const copy = { entry: program, folder: join(app, 'imported') };
+  mkdirSync(copy.folder);
+  const source = join(root, 'test/imports/litellm/company.yaml');
+  const { code, errors } = await runAlone(['import', 'litellm', source], {}, copy);
+  expect([code, errors]).toEqual([0, '']);
+  expect((await runAlone(['check'], {}, copy)).code).toBe(0);
+});
+
 it('the installed package is small, has no tests, and runs nothing when it is installed', () => {
   const { scripts } = JSON.parse(readFileSync(join(packages, 'tollgate/package.json'), 'utf8'));
   expect(Object.keys(scripts).filter((name) => /^(pre|post)?(install|prepare)$/.test(name))).toEqual([]);
   const [tarball = ''] = globSync('tollgate-*.tgz', { cwd: folder });
   expect(readFileSync(join(folder, tarball)).length).toBeLessThan(1_400_000);
-  expect(globSync('node_modules/tollgate/**/*.test.*', { cwd: app })).toEqual([]);
+  const tests = globSync('node_modules/tollgate/**/*.test.*', { cwd: app });
+  expect(tests.filter((path) => !path.includes('/templates/'))).toEqual([]);
 });
