@@ -29,7 +29,20 @@ export interface Protocol {
   readonly count?: CountSide;
   /** Describes the endpoints for `/openapi.json`, once. */
   describeCalls?(): Promise<readonly CallDescription[]>;
+  /** What its clients can ask for, for operators. Absent: nothing was measured. */
+  describeAbilities?(): Promise<Abilities>;
 }
+
+/** How something that clients can ask for fares on each wire of vendors. */
+export interface Ability {
+  /** The members of a body that ask for it. */
+  readonly ask: Readonly<Record<string, unknown>>;
+  /** Outcomes by the names of wires: `works`, `approximated`, `lost` or `refused`. */
+  readonly wires: Readonly<Record<string, string>>;
+}
+
+/** By what people call them. */
+export type Abilities = Readonly<Record<string, Ability>>;
 
 /**
  * `count` asks for the number of input tokens: nothing is generated or charged. `compact` asks for a short

@@ -8,13 +8,14 @@ import {
   definePlugin,
   GatewayError,
   splice,
+  type Ability,
   type Description,
   type Host,
   type Match,
   type Protocol,
 } from '../../core/index.ts';
 import { createDefiner, listOperationRoutes, roles } from '../shared/operations.ts';
-import type { CrossingPreview } from '../shared/replies/crossing.ts';
+import { capabilities, type CrossingPreview } from '../shared/replies/crossing.ts';
 import { previewCall } from './crossing/preview.ts';
 
 /** Characters of a body. Each crossing encodes all of it. */
@@ -107,14 +108,26 @@ async function preview(host: Host, order: Order): Promise<CrossingPreview> {
   return previewCall(host, call, order.everyWire);
 }
 
-async function readCapabilities() {
+/** Outcomes by what clients ask for, the client and the wire. */
+type Rows = Readonly<Record<string, Readonly<Record<string, Ability['wires']>>>>;
+
+/** What conversations can ask for is one file, and other protocols bring theirs. */
+async function readCapabilities({ protocols }: Host) {
   const { default: groups } = await import('./crossing/capabilities.json', { with: { type: 'json' } });
-  return {
-    groups: Object.entries(groups).map(([name, rows]) => ({
+  const all: Record<string, Rows> = { ...groups };
+  for (const { name: client, makes = client, describeAbilities } of protocols.list()) {
+    const abilities = Object.entries((await describeAbilities?.()) ?? {});
+    if (abilities.length === 0) continue;
+    const known = all[makes];
+    const rows = abilities.map(([name, { wires }]) => [name, { ...known?.[name], [client]: wires }]);
+    all[makes] = { ...known, ...Object.fromEntries(rows) };
+  }
+  return capabilities.parse({
+    groups: Object.entries(all).map(([name, rows]) => ({
       name,
       capabilities: Object.entries(rows).map(([capability, cells]) => ({ name: capability, cells })),
     })),
-  };
+  });
 }
 
 const defineOperation = createDefiner<Host>();

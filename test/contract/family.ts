@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import {
   isGatewayError,
   type ClientCall,
@@ -311,6 +312,49 @@ function testClient(protocol: Protocol, { path, bodies }: FamilyClient): void {
     ));
 }
 
+type Losses = EncodedRequest['losses'];
+
+const examples = z.array(z.looseObject({}));
+
+/** What one vendor of each wire makes of a body; undefined: the call is refused. */
+async function listLosses(
+  protocol: Protocol,
+  [wire, { model, answer }]: readonly [Protocol, FamilyVendor],
+  ask: Fields,
+): Promise<Losses | undefined> {
+  const { path = '', body } = (await protocol.describeCalls?.())?.[0] ?? {};
+  const [example] = examples.parse(body?.['application/json']?.meta()?.['examples']);
+  try {
+    const call = readCall(protocol, path.replace('{model}', model.id), { ...example, ...ask });
+    const encoded = wire.upstream.encodeRequest(call.decode(), model, undefined);
+    for (const each of listBodies(encoded)) answer(each, 7);
+    return encoded.losses;
+  } catch (error) {
+    if (isGatewayError(error) && error.status === 400) return undefined;
+    throw error;
+  }
+}
+
+/** Losses that the example alone has do not count. */
+function judge(losses: Losses | undefined, usual: Losses = []): string {
+  if (!losses) return 'refused';
+  const own = losses.filter(({ path, code }) => !usual.some((one) => one.path === path && one.code === code));
+  if (own.length === 0) return 'works';
+  return own.every(({ code }) => code === 'approximated') ? 'approximated' : 'lost';
+}
+
+async function measureAbility(
+  protocol: Protocol,
+  wires: readonly (readonly [Protocol, FamilyVendor])[],
+  ask: Fields,
+): Promise<Record<string, string>> {
+  const judged = wires.map(async (way) => {
+    const usual = await listLosses(protocol, way, {});
+    return [way[0].name, judge(await listLosses(protocol, way, ask), usual)] as const;
+  });
+  return Object.fromEntries(await Promise.all(judged));
+}
+
 /** Registers the suite; call it at the top of a test file. */
 export function testFamily({ plugin, clients, vendors }: FamilyFacts): void {
   const { protocols } = createHost([plugin]);
@@ -330,6 +374,17 @@ export function testFamily({ plugin, clients, vendors }: FamilyFacts): void {
     describe.each(own.map(({ name }) => name))('%s', (name) => {
       testRefusals(find(name));
     });
+
+    it.each(own.filter(({ describeAbilities }) => describeAbilities))(
+      'states what clients of $name can ask for, and how it fares on each wire',
+      async (protocol) => {
+        const wires = Object.entries(vendors).map(([name, vendor]) => [find(name), vendor] as const);
+        const stated = (await protocol.describeAbilities?.()) ?? {};
+        expect(stated).not.toEqual({});
+        for (const [name, { ask, wires: outcomes }] of Object.entries(stated))
+          expect({ [name]: await measureAbility(protocol, wires, ask) }).toEqual({ [name]: outcomes });
+      },
+    );
 
     describe.each(clients.map((client) => [client.wire, client.path, client] as const))(
       'a client of %s at %s',

@@ -6,6 +6,8 @@ import { definePlugin, type UpstreamRequest } from '../../core/index.ts';
 import { crossing } from '../../plugins/operations/crossing.ts';
 import { fetchImages } from '../../plugins/operations/fetch-images.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
+import { rerank } from '../../plugins/protocols/rerank/index.ts';
+import { demo } from '../../plugins/providers/demo.ts';
 import { aliases } from '../../plugins/routing/aliases.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { KeyRing } from '../../plugins/shared/key-ring.ts';
@@ -53,6 +55,8 @@ beforeAll(async () => {
   listener = await openAdminListener([
     ...textProtocols(),
     images(),
+    rerank(),
+    demo(),
     testProvider({
       name: 'open',
       endpoints: {
@@ -265,4 +269,37 @@ it('the capabilities are listed by group, client and wire', async () => {
       },
     ]),
   });
+});
+
+it('what calls that are no conversations can ask for is listed with the wires of their own', async () => {
+  const { body } = await listener.ask('GET', '/capabilities');
+  expect(body).toMatchObject({
+    groups: expect.arrayContaining([
+      {
+        name: 'scores',
+        capabilities: expect.arrayContaining([
+          {
+            name: 'limit of a document',
+            cells: {
+              rerank: expect.objectContaining({ rerank: 'lost', 'cohere-rerank': 'works' }),
+              'cohere-rerank': expect.objectContaining({ 'voyage-rerank': 'lost' }),
+            },
+          },
+        ]),
+      },
+    ]),
+  });
+});
+
+it('a call that is no conversation is shown by the wires of its family alone', async () => {
+  const body = { query: 'a lamp', documents: ['A lamp', 'Tea'], max_tokens_per_doc: 100 };
+  const order = { protocol: 'cohere-rerank', body, model: 'demo/rank', everyWire: true };
+  const { crossings } = await preview(order);
+  const lanes = crossings.map(({ wire, isSpoken, lane }) => [wire, isSpoken, lane]);
+  expect(lanes).toContainEqual(['rerank', true, 'translated']);
+  expect(lanes).toContainEqual(['cohere-rerank', false, 'verbatim']);
+  expect(lanes.flatMap(([wire]) => (/rerank|rank$/.test(String(wire)) ? [] : wire))).toEqual([]);
+  const spoken = crossings.find(({ isChosen }) => isChosen);
+  expect(spoken?.losses.map(({ path }) => path)).toEqual(['max_tokens_per_doc']);
+  expect(JSON.parse(spoken?.request?.body ?? '')).toMatchObject({ model: 'rank', query: 'a lamp' });
 });

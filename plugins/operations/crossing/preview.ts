@@ -60,8 +60,12 @@ function listWays(
   return [...ways.values()];
 }
 
-/** Whether a model could be called by this wire: a protocol of forms is for pictures. */
-function isComparable({ body }: Protocol, client: Protocol, { model }: Target): boolean {
+/**
+ * Whether a model could be called by this wire: calls that are no conversations have wires of their own, and
+ * a protocol of forms is for pictures.
+ */
+function isComparable({ body, makes }: Protocol, client: Protocol, { model }: Target): boolean {
+  if (makes !== client.makes) return false;
   return body === 'json' || client.body !== 'json' || model.output.includes('image');
 }
 

@@ -242,4 +242,7 @@ export const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
     yield `${text}${isAlone ? '' : ']'},"usageMetadata":${JSON.stringify(encodeUsage(usage))}}`;
   },
   describeCalls: async () => (await import('./description.ts')).describeGoogle(),
+  describeAbilities: async () =>
+    (await import('./abilities.json', { with: { type: 'json' } })).default.google,
+  address: { client: '@google/genai', path: '/beta' },
 };

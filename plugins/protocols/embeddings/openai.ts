@@ -133,6 +133,8 @@ const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
   },
   address: { client: 'openai', path: '/v1' },
   describeCalls: async () => (await import('./description.ts')).describeOpenai(),
+  describeAbilities: async () =>
+    (await import('./abilities.json', { with: { type: 'json' } })).default.openai,
 };
 
 function takesAsIs(

@@ -90,7 +90,9 @@ export const wire: Wire<ModerationAsk, Verdicts> = {
     *write(results, _ask, { id, model, usage: { input = 0 } }) {
       yield JSON.stringify({ id, model, results, usage: { prompt_tokens: input, total_tokens: input } });
     },
+    address: { client: 'openai', path: '/v1' },
     describeCalls: async () => (await import('./description.ts')).describeCalls(),
+    describeAbilities: async () => (await import('./abilities.json', { with: { type: 'json' } })).default,
   },
   encode(ask, model, { rest }) {
     const [isWhole, { input }] = [takesAsIs(ask, model), ask];

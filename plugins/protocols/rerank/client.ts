@@ -40,6 +40,10 @@ const foreign: Readonly<Record<'jina' | 'cohere', readonly Name[]>> = {
   cohere: ['return_documents', 'rank_fields', 'truncation'],
 };
 
+async function loadAbilities() {
+  return (await import('./abilities.json', { with: { type: 'json' } })).default;
+}
+
 export function createClient(
   form: 'jina' | 'cohere',
 ): Omit<ClientWire<RerankAsk, readonly Result[]>, 'describeCalls'> {
@@ -97,5 +101,6 @@ export function createClient(
       yield `${text}],${JSON.stringify(end).slice(1)}`;
     },
     usagePath: { reply: usage, event: usage },
+    describeAbilities: async () => (await loadAbilities())[form],
   };
 }

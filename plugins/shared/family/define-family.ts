@@ -175,6 +175,7 @@ function buildProtocol<Ask extends object, Answer>(
       terminator: '',
     },
     ...(client && { describeCalls: () => client.describeCalls() }),
+    ...(client?.describeAbilities && { describeAbilities: client.describeAbilities }),
   };
 }
 

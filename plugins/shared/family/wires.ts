@@ -5,6 +5,7 @@
  * (`define-family.ts`).
  */
 import type {
+  Abilities,
   CallDescription,
   ClientSide,
   Fee,
@@ -101,7 +102,10 @@ export interface ClientWire<Ask, Answer> {
    */
   write(answer: Answer, ask: Ask, about: WriteContext): Iterable<string>;
   readonly usagePath?: ClientSide['usagePath'];
+  /** The example of a body in it is the form of the playground. */
   describeCalls(): Promise<readonly CallDescription[]>;
+  /** The rows of the capability page. `testFamily` measures them. */
+  describeAbilities?(): Promise<Abilities>;
   /** The SDK that speaks it, and its base URL. */
   readonly address?: { readonly client: string; readonly path: string };
 }
