@@ -2,7 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { configuration } from '../../plugins/operations/configuration.ts';
 import { crossing } from '../../plugins/operations/crossing.ts';
+import { embeddings } from '../../plugins/protocols/embeddings/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
+import { images } from '../../plugins/protocols/images/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { findBarriers } from '../support/operated-console.ts';
@@ -21,7 +23,7 @@ import {
 } from './pages.ts';
 
 describe.runIf(hasBrowser)('the console in a browser', () => {
-  openPages([responses(), generateContent(), health(), crossing(), configuration()]);
+  openPages([responses(), generateContent(), images(), embeddings(), health(), crossing(), configuration()]);
 
   it('marks in a request what each wire drops', async () => {
     await go('crossing?protocol=chat-completions&model=demo/echo');
@@ -34,6 +36,22 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     expect(await mark.textContent()).toMatch(/"logit_bias".*dropped/s);
     expect(await marked.textContent()).toContain('get_weather');
     expect(await page.getByLabel('Body for demo by messages').textContent()).toContain('"messages"');
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('shows what each wire of a family gets, and what their clients can ask for', async () => {
+    await go('crossing?protocol=embeddings');
+    await expect.poll(() => page.getByLabel('Model').inputValue()).toBe('openai/text-embedding-3-small');
+    await page.getByLabel('Request body (JSON)').fill('{"input":["a","b"],"user":"ada"}');
+    await page
+      .getByRole('region', { name: 'openai by cohere-embed' })
+      .getByText('2 lost or changed')
+      .waitFor();
+    expect(await page.getByRole('region', { name: 'by messages' }).count()).toBe(0);
+    expect(await page.getByLabel('Operation').locator('option').count()).toBe(1);
+    await go('crossing?view=capabilities&client=embeddings');
+    await page.getByRole('row', { name: /dimensions/ }).waitFor();
+    expect(await page.getByRole('columnheader').allTextContents()).toContain('To voyage-embed');
     expect(await findBarriers(page)).toEqual([]);
   });
 
@@ -63,7 +81,7 @@ describe.runIf(hasBrowser)('the console in a browser', () => {
     await go('crossing');
     await button('Capabilities').click();
     await region('Capabilities').getByText('developer message').waitFor();
-    await button('messages').click();
+    await page.getByLabel('Protocol of the client').selectOption('messages');
     await region('Capabilities').getByText('plain-text document').waitFor();
     expect(await findBarriers(page)).toEqual([]);
   });

@@ -3,14 +3,18 @@
  * arrive.
  */
 import { describe, expect, it } from 'vitest';
+import { completions } from '../../plugins/protocols/completions/index.ts';
+import { embeddings } from '../../plugins/protocols/embeddings/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { images } from '../../plugins/protocols/images/index.ts';
+import { moderations } from '../../plugins/protocols/moderations/index.ts';
+import { rerank } from '../../plugins/protocols/rerank/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { findBarriers, showPlace } from '../support/operated-console.ts';
 import { hasBrowser, hostile, open, openPages, page, watched } from './pages.ts';
 
 describe.runIf(hasBrowser)('the playground', () => {
-  openPages([responses(), generateContent(), images()]);
+  openPages([responses(), generateContent(), images(), completions(), embeddings(), rerank(), moderations()]);
 
   const go = (query: string): Promise<void> => showPlace(page, `playground?${query}`);
   const button = (name: string) => page.getByRole('button', { name, exact: true }).first();
@@ -100,6 +104,58 @@ describe.runIf(hasBrowser)('the playground', () => {
     await page.getByLabel('Tools (JSON)').fill('');
     await send();
     await expect.poll(() => page.getByLabel('Pictures').inputValue()).toBe('');
+  });
+
+  it.each([
+    [
+      'embeddings',
+      'Input (one a line)',
+      'A lighthouse\n\nA harbour at night',
+      /… \(64 numbers\)/,
+      'demo/embed',
+    ],
+    ['rerank', 'Documents (one a line)', 'Tea\nA lamp for ships', /"relevance_score": 1/, 'demo/rank'],
+    ['cohere-rerank', 'Query', 'Tea', /"search_units": 1/, 'demo/rank'],
+    ['moderations', 'Input', 'I will kill you', /"violence": true/, 'demo/guard'],
+    ['embed-content', 'Content (JSON)', '{"parts":[{"text":"A gate"}]}', /"values"/, 'demo/embed'],
+  ] as const)('has a form for calls of %s', async (protocol, field, text, expected, model) => {
+    await go(`protocol=${protocol}&model=${model}`);
+    expect(await page.getByLabel('Stream').count()).toBe(0);
+    await page.getByLabel(field, { exact: true }).fill(text);
+    expect(await send()).toMatch(/^200/);
+    expect(await page.getByLabel('Body of the reply').textContent()).toMatch(expected);
+    await expect.poll(() => reply().locator('p').first().textContent()).toMatch(/cost \$\d/);
+    expect(open.harness.gateway.ends.at(-1)).toMatchObject({ exchange: { protocol: { name: protocol } } });
+    expect(await page.getByRole('region', { name: 'Conversation' }).count()).toBe(0);
+    expect(await findBarriers(page)).toEqual([]);
+  });
+
+  it('writes the code of a form for the SDK that speaks it, or as a request of HTTP', async () => {
+    const code = page.getByRole('region', { name: 'As code' });
+    const read = async (language: string) => {
+      await button(language).click();
+      return code.textContent();
+    };
+    await go('protocol=embeddings');
+    await expect.poll(() => page.getByLabel('Model').inputValue()).toBe('openai/text-embedding-3-small');
+    expect(await read('Python')).toContain('client.embeddings.create(');
+    await go('protocol=rerank');
+    expect(await read('Python')).toMatch(/requests\.post\(.*\/v1\/rerank/s);
+    expect(await read('JavaScript')).toMatch(/await fetch\("http.*\/v1\/rerank"/s);
+  });
+
+  it('streams the continuation of a text, and says what is wrong with a form', async () => {
+    await go('protocol=completions&model=demo/echo');
+    await page.getByLabel('Prompt', { exact: true }).fill('Once upon a time');
+    expect(await send()).toContain('Once upon a time');
+    expect(open.harness.gateway.ends.at(-1)).toMatchObject({ exchange: { call: { stream: true } } });
+    await go('protocol=embed-content');
+    await page.getByLabel('Content (JSON)').fill('{"parts":');
+    await page.getByText('Content: this is not JSON.').waitFor();
+    expect(await button('Send').isDisabled()).toBe(true);
+    await page.getByLabel('Content (JSON)').fill('{"parts":[]}');
+    await send();
+    await reply().getByRole('alert').waitFor();
   });
 
   it('shows pictures that a model makes', async () => {

@@ -6,15 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import {
-  definePlugin,
-  GatewayError,
-  type Operations,
-  type Route,
-  type RouteReply,
-} from '../../../core/index.ts';
+import { definePlugin, GatewayError, type Host, type Route, type RouteReply } from '../../../core/index.ts';
 import { readPrivateFile } from '../../shared/private-file.ts';
 import type { Asset, Assets } from './assets.ts';
+import { createFormList } from './call-forms.ts';
 import { createSessions, keyBytes, type Sessions } from './sessions.ts';
 import { buildRoute, buildSessionRoutes, checkHost, findPrincipal } from './sign-in.ts';
 
@@ -82,13 +77,16 @@ async function buildDocumentReply(
 const publicPage = buildRoute('GET /', {}, ({ headers }) => buildDocumentReply('holders', headers));
 
 /** What pages of both listeners show about the gateway. */
-function buildFactsRoute({ addresses, listener }: Operations, url: string | undefined): Route {
+function buildFactsRoute(host: Pick<Host, 'operations' | 'protocols'>, url: string | undefined): Route {
+  const { addresses, listener } = host.operations;
+  const listForms = createFormList(host);
   return buildRoute('GET /console/facts', { everywhere: true }, async () => ({
     status: 200,
     body: {
       url: url?.replace(/\/$/, '') ?? null,
       port: listener.port,
       addresses: addresses.map(({ protocol, client, path }) => ({ protocol, client, path })),
+      forms: await listForms(),
     },
   }));
 }
@@ -140,7 +138,7 @@ export const webConsole = definePlugin({
     for (const route of [
       ...buildSessionRoutes(signIn),
       ...buildPageRoutes(hosts),
-      buildFactsRoute(host.operations, publicUrl),
+      buildFactsRoute(host, publicUrl),
     ])
       host.routes.add(route);
     if (isPublic) host.routes.add(publicPage);

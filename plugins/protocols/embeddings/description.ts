@@ -9,9 +9,10 @@ const input = z
   .union([z.string(), z.array(z.string()), z.array(z.int()), z.array(z.array(z.int()))])
   .meta({ description: 'A text, several, or the numbers of their tokens, for models that take them.' });
 
-const body = request
-  .extend({ input })
-  .meta({ title: 'EmbeddingRequest', examples: [{ model: 'demo/embed', input: 'A lighthouse' }] });
+const body = request.extend({ input }).meta({
+  title: 'EmbeddingRequest',
+  examples: [{ model: 'demo/embed', input: ['A lighthouse', 'A harbour'] }],
+});
 
 const reply = z
   .looseObject({

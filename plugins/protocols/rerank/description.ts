@@ -4,7 +4,7 @@ import type { CallDescription } from '../../../core/index.ts';
 import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
 import { request } from './client.ts';
 
-const documents = [{ text: 'A lighthouse is a lamp for ships.' }, 'Tea'];
+const documents = ['A lighthouse is a lamp for ships.', 'Tea'];
 const body = request.meta({
   title: 'RerankRequest',
   description:

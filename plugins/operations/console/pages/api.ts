@@ -5,6 +5,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Invitation, NewKey, OwnKeys } from '../../../shared/replies/accounts.ts';
+import type { CallForm } from '../../../shared/replies/call-form.ts';
 import type { OwnCall, OwnCallRecord } from '../../../shared/replies/calls.ts';
 import type { Replies } from '../../../shared/replies/routes.ts';
 import type { OwnKey } from '../../../shared/replies/spending.ts';
@@ -38,6 +39,7 @@ export interface Facts {
     readonly protocol: string;
     readonly path: string;
   }[];
+  readonly forms: readonly CallForm[];
 }
 
 /** A model in the public listing, which clients read. */

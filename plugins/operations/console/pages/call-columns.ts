@@ -82,8 +82,9 @@ function renderModel({ model, answered_by: by, stream }: Call, isOwn: boolean) {
 function formatUses({ uses }: Call): string {
   const find = (unit: string) => uses.find((use) => use.unit === unit && !use.modality)?.count;
   const [input, output] = [find('input'), find('output')];
-  if (input !== undefined || output !== undefined)
-    return `${formatCount(input ?? 0)} → ${formatCount(output ?? 0)}`;
+  // Some calls have nothing but input.
+  if (input && !output) return formatCount(input);
+  if (input || output) return `${formatCount(input ?? 0)} → ${formatCount(output)}`;
   return uses.map((use) => `${formatCount(use.count)} ${nameUnit(use)}`).join(', ');
 }
 

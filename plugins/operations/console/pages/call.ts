@@ -211,7 +211,9 @@ function renderFigures(call: CallDetail) {
     ...(Number(call.margin) === 0
       ? []
       : [['Vendor', renderUsd(call.vendor_cost)] as const, ['Margin', renderUsd(call.margin)] as const]),
-    ...call.uses.map((use) => [`Used: ${nameUnit(use)}`, formatCount(use.count)] as const),
+    ...call.uses.flatMap((use) =>
+      use.count > 0 ? [[`Used: ${nameUnit(use)}`, formatCount(use.count)] as const] : [],
+    ),
   ]);
 }
 

@@ -11,8 +11,9 @@ export interface Source extends Built {
   readonly stream: boolean;
   /** URL of the gateway. */
   readonly url: string;
-  /** The path of the protocol's SDK. */
+  /** The path of the protocol's SDK, and its package. */
   readonly base: string;
+  readonly sdk?: string | undefined;
 }
 
 export const languages = ['curl', 'Python', 'JavaScript'];
@@ -55,8 +56,11 @@ function formatPythonArguments(body: object): string {
   return lines.join('');
 }
 
-/** The method of an SDK and what it takes. Google's take all but the contents as one `config`. */
-function buildOrder({ protocol, body, model, stream }: Source) {
+/**
+ * The method of an SDK and what it takes. Google's take all but the contents as one `config`; OpenAI's are
+ * named as their paths. Without a method the request is written as one of HTTP.
+ */
+function buildOrder({ protocol, body, model, stream, path, sdk }: Source) {
   const methods: Readonly<Record<string, string>> = {
     'chat-completions': 'chat.completions.create',
     responses: 'responses.create',
@@ -67,12 +71,23 @@ function buildOrder({ protocol, body, model, stream }: Source) {
   const { contents, generationConfig, ...rest } = body;
   const config = { ...rest, ...(typeof generationConfig === 'object' ? generationConfig : {}) };
   const order = protocol === 'generate-content' ? { model, contents, config } : body;
-  return { method: methods[protocol] ?? '', order };
+  const named = sdk === 'openai' ? `${path.split('/').at(-1)}.create` : undefined;
+  return { method: methods[protocol] ?? named, order };
+}
+
+function formatPythonHttp({ url, path, body }: Source): string {
+  return (
+    'import os\nimport requests\n\nreply = requests.post(\n' +
+    `    ${JSON.stringify(url + path)},\n` +
+    '    headers={"Authorization": f"Bearer {os.environ[\'TOLLGATE_KEY\']}"},\n' +
+    `    json=${formatPythonValue(body)},\n)\nprint(reply.json())\n`
+  );
 }
 
 function formatPython(source: Source): string {
   const { protocol, url, base, stream } = source;
   const { method, order } = buildOrder(source);
+  if (method === undefined) return formatPythonHttp(source);
   const address = JSON.stringify(url + base);
   const snake = method.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const request = `client.${snake}(\n${formatPythonArguments(order)})`;
@@ -94,9 +109,20 @@ function formatPython(source: Source): string {
     : `${head}for event in ${request}:\n    print(event)\n`;
 }
 
+function formatFetch({ url, path, body }: Source): string {
+  return (
+    `const reply = await fetch(${JSON.stringify(url + path)}, {\n  method: 'POST',\n  headers: {\n` +
+    '    authorization: `Bearer ${process.env.TOLLGATE_KEY}`,\n' +
+    "    'content-type': 'application/json',\n  },\n" +
+    `  body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll('\n', '\n  ')}),\n});\n` +
+    'console.log(await reply.json());\n'
+  );
+}
+
 function formatJavaScript(source: Source): string {
   const { protocol, url, base, stream } = source;
   const { method, order } = buildOrder(source);
+  if (method === undefined) return formatFetch(source);
   const address = JSON.stringify(url + base);
   const request = `await client.${method}(${JSON.stringify(order, null, 2)})`;
   const key = 'process.env.TOLLGATE_KEY';

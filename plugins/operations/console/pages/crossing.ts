@@ -3,20 +3,12 @@
  * and by each wire. What a wire drops or changes is marked in the request itself. Nothing is sent.
  */
 import type { Crossing, CrossingPreview } from '../../../shared/replies/crossing.ts';
-import { ApiError, call, useData } from './api.ts';
-import {
-  renderCheckbox,
-  bindQuery,
-  chooseView,
-  renderInput,
-  renderSelect,
-  bindState,
-  renderChoice,
-} from './form.ts';
+import { ApiError, call, useData, type Facts } from './api.ts';
+import { renderCheckbox, bindQuery, chooseView, renderInput, renderSelect, bindState } from './form.ts';
 import { html, getMessage, useEffect, useSignal, useMemo, setQuery, type Place } from './kit.ts';
 import { renderLosses, renderJson, parseJson, placeLosses } from './marked-json.ts';
 import { renderBadge, renderHead, renderProblem, renderState } from './parts.ts';
-import { buildRequest, playable } from './playground-requests.ts';
+import { buildRequest, findForm, findOutput, isFor, listPlayable } from './playground-requests.ts';
 import { buildColumn, type Column, renderTable } from './table.ts';
 
 interface Row {
@@ -25,9 +17,12 @@ interface Row {
   readonly cells: Readonly<Record<string, string>>;
 }
 
-const wires = ['chat-completions', 'responses', 'messages', 'generate-content'];
+/** The wires of vendors that clients of a protocol reach, each once. */
+const listWires = (rows: readonly Row[] | undefined): string[] => [
+  ...new Set(rows?.flatMap(({ cells }) => Object.keys(cells))),
+];
 
-const columns: readonly Column<Row>[] = [
+const buildColumns = (wires: readonly string[]): readonly Column<Row>[] => [
   buildColumn('Group', 'group'),
   buildColumn('Capability', 'name'),
   ...wires.map((wire) =>
@@ -54,9 +49,18 @@ function CapabilityTable() {
       ),
     [data, client],
   );
+  const columns = useMemo(() => buildColumns(listWires(rows)), [rows]);
+  const clients = useMemo(
+    () => [
+      ...new Set(
+        data?.groups.flatMap(({ capabilities }) => capabilities.flatMap(({ cells }) => Object.keys(cells))),
+      ),
+    ],
+    [data],
+  );
   return html`<p class="dim">
-      Measured by real calls through the gateway to strict fakes of the providers. What is lost is always
-      reported to the client; “–” means not applicable.
+      Measured by calls to strict fakes of the providers. What is lost is always reported to the client; “–”
+      means not applicable.
     </p>
     ${renderTable({
       name: 'Capabilities',
@@ -64,7 +68,7 @@ function CapabilityTable() {
       rows,
       error,
       empty: 'There are no measurements for this protocol.',
-      tools: renderChoice('Protocol of the client', wires, state),
+      tools: renderSelect('Protocol of the client', clients.length > 0 ? clients : [client], state),
     })}`;
 }
 
@@ -95,7 +99,8 @@ const own: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   images: { prompt: 'A cat that guards a gate, as a woodcut.' },
 };
 
-function formatExample(protocol: string): string {
+function formatExample(protocol: string, facts: Facts): string {
+  const form = findForm(facts, protocol);
   const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
   const { body } = buildRequest(
     {
@@ -108,6 +113,7 @@ function formatExample(protocol: string): string {
       maxTokens: 500,
       temperature: 0.7,
       further: own[protocol] ?? {},
+      ...(form && { form, fields: form.example }),
     },
     '',
   );
@@ -225,13 +231,16 @@ const operations = [
   ['count', 'count tokens'],
 ] as const;
 
-function Editor({ place: { query } }: { readonly place: Place }) {
-  const protocol = playable.includes(query.protocol ?? '') ? (query.protocol ?? '') : 'chat-completions';
+function Editor({ place: { query }, facts }: { readonly place: Place; readonly facts: Facts }) {
+  const playable = listPlayable(facts);
+  const protocol = playable.find((name) => name === query.protocol) ?? playable[0] ?? '';
   const { data: models, error } = useData('GET /admin/models');
-  const text = useSignal(formatExample(protocol));
+  const text = useSignal(formatExample(protocol, facts));
   const operation = useSignal('generate');
   const everyWire = useSignal(true);
-  const model = bindQuery('model', models?.data[0]?.id);
+  const produced = findOutput(facts, protocol);
+  const fitting = models?.data.filter(({ output }) => isFor(produced, output, facts)).map(({ id }) => id);
+  const model = bindQuery('model', fitting?.[0]);
   const order =
     model.value === ''
       ? undefined
@@ -246,8 +255,8 @@ function Editor({ place: { query } }: { readonly place: Place }) {
   const chosen = bindState(
     () => protocol,
     (next) => {
-      setQuery({ protocol: next });
-      text.value = formatExample(next);
+      setQuery({ protocol: next, ...(findOutput(facts, next) !== produced && { model: undefined }) });
+      text.value = formatExample(next, facts);
       // Not every protocol counts tokens.
       operation.value = 'generate';
     },
@@ -256,9 +265,8 @@ function Editor({ place: { query } }: { readonly place: Place }) {
   const isMissing = error instanceof ApiError && error.status === 404;
   return html`<p class="dim">What would be sent for a request. Nothing is sent, reserved or charged.</p>
     <div class="order">
-      ${renderSelect('Protocol', playable, chosen)}
-      ${renderInput('Model', model, { suggest: models?.data.map(({ id }) => id) })}
-      ${renderSelect('Operation', protocol === 'images' ? operations.slice(0, 1) : operations, operation)}
+      ${renderSelect('Protocol', playable, chosen)} ${renderInput('Model', model, { suggest: fitting })}
+      ${renderSelect('Operation', produced === 'text' ? operations : operations.slice(0, 1), operation)}
       ${renderCheckbox('All protocols, also those the provider does not speak', everyWire)}
     </div>
     ${renderInput('Request body (JSON)', text, { rows: 14 })} ${!isMissing && renderProblem(error)}
@@ -267,9 +275,10 @@ function Editor({ place: { query } }: { readonly place: Place }) {
 }
 
 export function Page({ place }: { readonly place: Place }) {
+  const { data: facts, error } = useData('GET /console/facts');
   const { choice, render } = chooseView(bindQuery('view', 'request'), [
-    ['request', 'A request', () => html`<${Editor} place=${place} />`],
+    ['request', 'A request', () => facts && html`<${Editor} place=${place} facts=${facts} />`],
     ['capabilities', 'Capabilities', () => html`<${CapabilityTable} />`],
   ]);
-  return html`${renderHead('Translation', choice)} ${render()}`;
+  return html`${renderHead('Translation', choice)} ${renderProblem(error)} ${render()}`;
 }

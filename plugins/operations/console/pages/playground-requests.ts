@@ -1,4 +1,6 @@
 /** Requests of the playground: what a person chose, in the words of each protocol. */
+import type { CallForm } from '../../../shared/replies/call-form.ts';
+import type { Facts } from './api.ts';
 
 export interface Turn {
   readonly role: 'user' | 'assistant';
@@ -24,6 +26,9 @@ export interface Wanted {
   readonly temperature: number | undefined;
   /** Fields in the words of the protocol, which replace others. */
   readonly further: Readonly<Record<string, unknown>>;
+  /** The form of a protocol that has no words here, and its fields as written. */
+  readonly form?: CallForm | undefined;
+  readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 export interface Built {
@@ -162,6 +167,11 @@ function buildImages({ model, stream, turns }: Wanted): Fields {
   });
 }
 
+function buildFormBody({ model, stream, form, fields }: Wanted): Fields {
+  const named = form?.path.includes('{model}') ? undefined : model;
+  return omitEmpty({ model: named, ...fields, stream: (form?.streams && stream) || undefined });
+}
+
 const bodies: Readonly<Record<string, (wanted: Wanted) => Fields>> = {
   'chat-completions': buildChat,
   responses: buildResponses,
@@ -170,21 +180,47 @@ const bodies: Readonly<Record<string, (wanted: Wanted) => Fields>> = {
   images: buildImages,
 };
 
-export const playable = Object.keys(bodies);
+/** Protocols with words here. */
+const playable = Object.keys(bodies);
+
+/** The protocols that can be tried: those with words here, and those with a form. */
+export function listPlayable({ addresses, forms }: Facts): string[] {
+  const spoken = new Set(addresses.map(({ protocol }) => protocol));
+  return [
+    ...playable.filter((name) => spoken.has(name)),
+    ...forms.map(({ protocol }) => protocol).filter((name) => !playable.includes(name)),
+  ];
+}
+
+export function findForm({ forms }: Facts, protocol: string): CallForm | undefined {
+  return playable.includes(protocol) ? undefined : forms.find((form) => form.protocol === protocol);
+}
+
+/** What the models of a protocol's calls make. */
+export function findOutput(facts: Facts, protocol: string): string {
+  return protocol === 'images' ? 'image' : (findForm(facts, protocol)?.makes ?? 'text');
+}
+
+/** Whether a model is for such calls. Models of text also make pictures, sound and films. */
+export function isFor(output: string, makes: readonly string[] | undefined, { forms }: Facts): boolean {
+  if (!makes || makes.includes(output)) return true;
+  return (output === 'text' || output === 'image') && !forms.some((form) => makes.includes(form.makes));
+}
 
 /** `base` is the path of the protocol's SDK below the gateway. */
-export function buildPath({ protocol, model, stream }: Wanted, base: string): string {
+export function buildPath({ protocol, model, stream, form }: Wanted, base: string): string {
+  const segments = model.split('/').map(encodeURIComponent).join('/');
+  if (form) return form.path.replace('{model}', () => segments);
   if (protocol === 'responses') return `${base}/responses`;
   if (protocol === 'messages') return `${base}/v1/messages`;
   if (protocol === 'images') return `${base}/images/generations`;
   if (protocol !== 'generate-content') return `${base}/chat/completions`;
-  const name = model.split('/').map(encodeURIComponent).join('/');
-  return `${base}/v1beta/models/${name}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
+  return `${base}/v1beta/models/${segments}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 }
 
 export function buildRequest(wanted: Wanted, base: string): Built {
   const { protocol, further } = wanted;
-  const body = { ...(bodies[protocol] ?? buildChat)(wanted), ...further };
+  const body = { ...(bodies[protocol] ?? buildFormBody)(wanted), ...further };
   const headers: Record<string, string> =
     protocol === 'messages' ? { 'anthropic-version': '2023-06-01' } : {};
   return { path: buildPath(wanted, base), headers, body };

@@ -1,4 +1,5 @@
 /** One call of the playground: sent with the key, read as it comes, and its exact cost afterwards. */
+import { formatThings } from './format.ts';
 import { getMessage, signal, type Signal } from './kit.ts';
 import { parseJson } from './marked-json.ts';
 import type { Built } from './playground-requests.ts';
@@ -12,10 +13,12 @@ interface Said {
   readonly tools: { name: string; args: string }[];
   /** Data URLs. */
   readonly images: string[];
+  /** The reply itself, if it is no conversation. */
+  json: string;
 }
 
 function createSaid(): Said {
-  return { text: '', reasoning: '', tools: [], images: [] };
+  return { text: '', reasoning: '', tools: [], images: [], json: '' };
 }
 
 function isObject(value: unknown): value is Json {
@@ -46,7 +49,7 @@ function growTool(said: Said, args: string): void {
 function readChat(said: Said, data: Json): void {
   for (const choice of readList(data.choices)) {
     const part = readObject(choice.delta ?? choice.message);
-    said.text += readText(part.content) + readText(part.refusal);
+    said.text += readText(part.content) + readText(part.refusal) + readText(choice.text);
     said.reasoning += readText(part.reasoning_content) || readText(part.reasoning);
     for (const { function: called } of readList(part.tool_calls)) {
       const { name, arguments: args } = readObject(called);
@@ -123,15 +126,33 @@ const readers: Readonly<Record<string, (said: Said, data: Json) => void>> = {
   images: readImages,
 };
 
+const mostNumbers = 8;
+const shownNumbers = 4;
+
+/** Shows the beginning of each vector: it has thousands of numbers. */
+function shortenVectors(_name: string, value: unknown): unknown {
+  if (!Array.isArray(value) || value.length <= mostNumbers) return value;
+  if (!value.every((each) => typeof each === 'number')) return value;
+  return `${value.slice(0, shownNumbers).join(', ')}, … (${formatThings(value.length, 'number')})`;
+}
+
+/** A reply of a protocol that has no words here: a text in choices, or anything. */
+function readOther(said: Said, data: Json): void {
+  if (Array.isArray(data.choices)) readChat(said, data);
+  else if (!('error' in data)) said.json = JSON.stringify(data, shortenVectors);
+}
+
 /** Adds an event of a stream, or a whole reply. */
 function hear(protocol: string, said: Said, data: unknown): void {
-  if (isObject(data)) readers[protocol]?.(said, data);
+  if (isObject(data)) (readers[protocol] ?? readOther)(said, data);
 }
 
 /** Why a reply is an error, in the words of any protocol. */
 function readError(data: unknown): string | undefined {
-  const { error } = readObject(data);
-  return isObject(error) ? readText(error.message) || JSON.stringify(error) : undefined;
+  const { error, message } = readObject(data);
+  if (isObject(error)) return readText(error.message) || JSON.stringify(error);
+  // Cohere's.
+  return readText(message) || undefined;
 }
 
 /** The events of a stream, as they come. */

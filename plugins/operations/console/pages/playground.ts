@@ -1,6 +1,8 @@
 /** The playground: real calls in any protocol, with a key, and the same call as code. */
+import type { CallForm } from '../../../shared/replies/call-form.ts';
 import { ApiError, call, session, useData, type Facts, mayChange } from './api.ts';
 import { getPublicUrl, formatCode, languages, type Source } from './client-settings.ts';
+import { readFields, renderFields, type Written } from './form-fields.ts';
 import {
   renderCheckbox,
   bindQuery,
@@ -32,10 +34,14 @@ import {
   notify,
   setQuery,
 } from './kit.ts';
+import { renderJson } from './marked-json.ts';
 import { renderHead, renderProblem, renderBadge, renderCode } from './parts.ts';
 import {
   buildRequest,
-  playable,
+  findForm,
+  findOutput,
+  isFor,
+  listPlayable,
   type Built,
   type Tool,
   type Turn,
@@ -164,6 +170,7 @@ function renderReply(run: Run, estimated: string | undefined, isLinked: boolean)
     </p>
     ${renderProblem(error)} ${said.reasoning !== '' && reasoning}
     <p class="text" aria-live="polite">${said.text}</p>
+    ${said.json !== '' && renderJson('Body of the reply', said.json)}
     ${said.tools.map(
       ({ name, args }) =>
         html`<p>Calls <code>${name}</code></p>
@@ -222,7 +229,7 @@ function renderSettings({ system, maxTokens, temperature, tools, further }: Draf
     ${renderInput('Tools (JSON)', tools, { rows: 4, placeholder: exampleTools })}`;
   return html`${hasText && renderInput('System', system, { rows: 2 })}
     <details>
-      <summary>Parameters and tools</summary>
+      <summary>${hasText ? 'Parameters and tools' : 'Further fields'}</summary>
       ${hasText && ofText}
       ${renderInput('Further fields of the body (JSON)', further, { rows: 3, placeholder: '{"seed": 7}' })}
     </details>`;
@@ -243,6 +250,7 @@ function renderConversation(turns: readonly Turn[], clear: () => void) {
 interface Chosen {
   readonly protocol: string;
   readonly model: string;
+  readonly form: CallForm | undefined;
   /** The path of the protocol's SDK below the gateway. */
   readonly base: string;
   readonly at: CallPlace;
@@ -263,8 +271,10 @@ function createWork() {
     tools: signal(''),
     further: signal(''),
   };
+  const written: Written = new Map();
   return {
     draft,
+    written,
     stream: signal(true),
     pictures: signal<readonly string[]>([]),
     turns: signal<readonly Turn[]>([]),
@@ -287,20 +297,21 @@ effect(() => {
 });
 
 /** The request as it is chosen and written, or what is wrong with it. */
-function prepare({ protocol, model, base }: Chosen): { prepared?: Prepared; wrong?: string } {
-  const { draft, stream, pictures, turns } = work;
+function prepare({ protocol, model, form, base }: Chosen): { prepared?: Prepared; wrong?: string } {
+  const { draft, written, stream, pictures, turns } = work;
   try {
     const ask: Turn = { role: 'user', text: draft.prompt.value, images: pictures.value };
     const wanted: Wanted = {
       protocol,
       model,
-      stream: stream.value,
+      stream: form?.streams !== false && stream.value,
       system: draft.system.value,
       turns: [...turns.value, ask],
       tools: readJson<readonly Tool[]>('Tools', draft.tools.value, []),
       maxTokens: readNumber(draft.maxTokens.value),
       temperature: readNumber(draft.temperature.value),
       further: readJson<Wanted['further']>('Further fields', draft.further.value, {}),
+      ...(form && { form, fields: readFields(form, written) }),
     };
     return { prepared: { wanted, built: buildRequest(wanted, base) } };
   } catch (error) {
@@ -308,14 +319,14 @@ function prepare({ protocol, model, base }: Chosen): { prepared?: Prepared; wron
   }
 }
 
-async function send({ protocol, at }: Chosen, prepared: Prepared): Promise<void> {
+async function send({ protocol, form, at }: Chosen, prepared: Prepared): Promise<void> {
   const { draft, pictures, turns, running, costs, sent } = work;
   const started = startRun(protocol, prepared.built, playgroundKey.value, at);
   running.value = started;
   sent.value = prepared;
   const { said, cost, error } = await started.done;
   if (cost !== undefined) costs.value = [...costs.value, cost];
-  if (error !== undefined || protocol === 'images' || said.text === '') return;
+  if (error !== undefined || form || protocol === 'images' || said.text === '') return;
   turns.value = [...prepared.wanted.turns, { role: 'assistant', text: said.text, images: [] }];
   draft.prompt.value = '';
   pictures.value = [];
@@ -353,26 +364,27 @@ interface StageProps {
 
 /** The request, and beside it the reply and the code. */
 export function Stage({ facts, url, models, at, chooser, isLinked = false }: StageProps) {
-  const bases = new Map(facts.addresses.map(({ protocol, path }) => [protocol, path]));
-  const spoken = playable.filter((name) => bases.has(name));
+  const spoken = listPlayable(facts);
   const protocolState = bindQuery('protocol', spoken[0]);
   const protocol = spoken.find((name) => name === protocolState.value) ?? spoken[0] ?? '';
-  const base = bases.get(protocol) ?? '';
-  const isPicture = protocol === 'images';
-  const usual = models?.find(({ makes }) => makes?.includes(isPicture ? 'image' : 'text') ?? !isPicture);
-  const modelState = bindQuery('model', (usual ?? models?.[0])?.id);
+  const { path: base = '', client: sdk } = facts.addresses.find((each) => each.protocol === protocol) ?? {};
+  const [form, output] = [findForm(facts, protocol), findOutput(facts, protocol)];
+  const hasTurns = !form && protocol !== 'images';
+  const fitting = models?.filter(({ makes }) => isFor(output, makes, facts));
+  const usual = fitting?.find(({ makes }) => makes?.includes(output)) ?? fitting?.[0];
+  const modelState = bindQuery('model', usual?.id);
   const model = modelState.value;
-  const chosen = { protocol, model, base, at };
+  const chosen = { protocol, model, form, base, at };
   const chosenProtocol = bindState(
     () => protocol,
     // No model makes both texts and pictures for all protocols.
-    (next) => setQuery({ protocol: next, ...((next === 'images') !== isPicture && { model: undefined }) }),
+    (next) => setQuery({ protocol: next, ...(findOutput(facts, next) !== output && { model: undefined }) }),
   );
-  const { draft, turns, running, stream, pictures, costs, sent } = work;
+  const { draft, written, turns, running, stream, pictures, costs, sent } = work;
   const { prepared, wrong } = prepare(chosen);
   const now = running.value?.run.value;
   const isBusy = now !== undefined && now.took === undefined;
-  const isBlank = draft.prompt.value.trim() === '' && pictures.value.length === 0;
+  const isBlank = !form && draft.prompt.value.trim() === '' && pictures.value.length === 0;
   const isReady = !isBusy && !isBlank && playgroundKey.value !== '' && model !== '' && prepared;
   const last = sent.value;
   // The last call, until there is something to send.
@@ -382,16 +394,17 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
   const spent = html`<span class="check">Spent here: ${renderUsd(sumAmounts(costs.value))}</span>`;
   return html`<div class="order">
       ${renderSelect('Protocol', spoken, chosenProtocol)}
-      ${renderInput('Model', modelState, { suggest: models?.map(({ id }) => id) })}
-      ${renderCheckbox('Stream', stream)} ${costs.value.length > 0 && spent}
+      ${renderInput('Model', modelState, { suggest: fitting?.map(({ id }) => id) })}
+      ${form?.streams !== false && renderCheckbox('Stream', stream)} ${costs.value.length > 0 && spent}
     </div>
     <div class="columns">
       <div>
-        ${chooser} ${renderConversation(turns.value, () => (turns.value = []))}
-        ${renderSettings(draft, protocol !== 'images')} ${renderInput('Prompt', draft.prompt, { rows: 5 })}
+        ${chooser} ${hasTurns && renderConversation(turns.value, () => (turns.value = []))}
+        ${form && renderFields(form, written)} ${renderSettings(draft, hasTurns)}
+        ${!form && renderInput('Prompt', draft.prompt, { rows: 5 })}
         ${
           // Another one after each answer, since nothing else empties its field.
-          protocol !== 'images' && html`<${Pictures} key=${turns.value.length} />`
+          hasTurns && html`<${Pictures} key=${turns.value.length} />`
         }
         ${renderFault(wrong)}
         <div class="row start">
@@ -407,7 +420,7 @@ export function Stage({ facts, url, models, at, chooser, isLinked = false }: Sta
       </div>
       <div>
         ${now && renderReply(now, prepared && estimateCost(price, prepared.built.body, now), isLinked)}
-        ${shown && html`<${Export} source=${{ ...shown.wanted, ...shown.built, base, url }} />`}
+        ${shown && html`<${Export} source=${{ ...shown.wanted, ...shown.built, base, sdk, url }} />`}
       </div>
     </div>`;
 }
