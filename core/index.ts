@@ -54,6 +54,7 @@ export {
   checkModel,
   createFlagReader,
   findWorldwidePrice,
+  isModality,
   joinIssues,
   toRegional,
 } from './model-facts.ts';

@@ -35,6 +35,11 @@ const operationNames: Readonly<Record<string, string>> = {
   images: 'generate_content',
   embeddings: 'embeddings',
   'embed-content': 'embeddings',
+  completions: 'text_completion',
+  // The conventions have no names for these.
+  rerank: 'rerank',
+  'cohere-rerank': 'rerank',
+  moderations: 'moderations',
 };
 
 /** What the call asked for, which is on its own span and on those of its attempts. */

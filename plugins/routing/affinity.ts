@@ -69,8 +69,10 @@ export const affinity = definePlugin({
     });
     hooks.close.tapPromise('affinity', async () => stopHearing?.());
     hooks.route.tap({ name: 'affinity', stage: stages.affinity }, (targets, parsed) => {
-      const { call } = parsed;
-      if (targets.length < 2 || call.size.textBytes < from || call.preferences.order) return targets;
+      const { call, protocol } = parsed;
+      // Calls that are no conversations have nothing in a cache.
+      if (targets.length < 2 || protocol.makes !== undefined) return targets;
+      if (call.size.textBytes < from || call.preferences.order) return targets;
       const conversation = hashConversation(parsed);
       const home = homes().get(conversation);
       const ordered = home ? moveFirst(targets, home) : targets;
@@ -79,7 +81,8 @@ export const affinity = definePlugin({
     });
     // If the first target failed, the conversation moves to the one that answered.
     hooks.attempt.tap('affinity', ({ phase, number, target }, routed) => {
-      if (phase !== 'first-event' || number === 1 || routed.call.size.textBytes < from) return;
+      if (phase !== 'first-event' || number === 1 || routed.protocol.makes !== undefined) return;
+      if (routed.call.size.textBytes < from) return;
       const conversation = hashConversation(routed);
       settle(conversation, target.provider, homes().get(conversation));
     });

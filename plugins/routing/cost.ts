@@ -10,6 +10,7 @@ import {
   findTier,
   getRate,
   getTerms,
+  type ClientCall,
   type End,
   type Parsed,
   type Table,
@@ -79,13 +80,22 @@ function learn(known: PerTarget<Known>, end: End): undefined {
   target.hits += (Math.min(1, cacheRead / input) - target.hits) * share;
 }
 
+/** What the call likely uses besides tokens, such as searches in the documents that it brings. */
+function estimateFees({ fees = [] }: ClientCall, { price }: Target): number {
+  return fees.reduce((sum, { name: unit, expected = 0 }) => {
+    const found = expected === 0 ? undefined : findRate([price], { unit });
+    return found ? sum + (expected * Number(found.rate) * million) / found.kind.per : sum;
+  }, 0);
+}
+
 function estimateCost({ call }: Parsed, target: Target, known: Known): number {
   const { model } = target;
   const input = estimateInput(call, model);
   const output = Math.min(call.outputLimit ?? usualOutput, usualOutput, model.outputLimit) * call.candidates;
   const rates = selectRates(target, known, input);
   const cached = input * known.hits;
-  return (input - cached) * rates.input + cached * rates.cacheRead + output * rates.output + rates.request;
+  const tokens = (input - cached) * rates.input + cached * rates.cacheRead + output * rates.output;
+  return tokens + rates.request + estimateFees(call, target);
 }
 
 function createKnown(): Known {

@@ -361,7 +361,9 @@ it("pages are walked by each vendor's SDK", async () => {
   );
   expect(back.toSorted()).toEqual(texts.slice(0, -1).toSorted());
   const named = await google.models.list({ config: { pageSize: 10 } });
-  expect(await Array.fromAsync(named, ({ name }) => name)).toEqual(all.map((id) => `models/${id}`));
+  // Google's clients cannot call models of moderations, which make neither.
+  const called = all.filter((id) => texts.includes(id) || /embed|image/.test(id));
+  expect(await Array.fromAsync(named, ({ name }) => name)).toEqual(called.map((id) => `models/${id}`));
 });
 
 describe('a provider that lists its own models', () => {

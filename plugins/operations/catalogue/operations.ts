@@ -8,12 +8,14 @@ import {
   findKind,
   formatUsd,
   GatewayError,
+  isModality,
   nameKind,
   toUsed,
   trimDecimal,
   type Catalog,
   type Model,
   type Offer,
+  type Used,
 } from '../../../core/index.ts';
 import { createDefiner, roles } from '../../shared/operations.ts';
 import type { Verbs } from '../../shared/operator-verbs.ts';
@@ -36,6 +38,13 @@ import {
 const example = { input: 1000, output: 500 };
 /** The same call to a model that makes pictures: its output is one. */
 const picture = toUsed({ ...example, outputImage: example.output, images: 1 });
+/** To a model that makes neither: it writes nothing, and searches once if it bills searches. */
+const search = toUsed({ input: example.input, output: 0, search: 1 });
+
+function selectExample({ output }: Model): Used {
+  if (output.includes('image')) return picture;
+  return output.some(isModality) ? toUsed(example) : search;
+}
 
 function describeOffer({ provider, model, price }: Offer) {
   const isFree = model.free === true;
@@ -49,7 +58,7 @@ function describeOffer({ provider, model, price }: Offer) {
     price: isFree ? null : { ...price },
     price_date: origin?.asOf ?? null,
     price_source: origin?.source ?? null,
-    example_cost: formatUsd(computeCost(model.output.includes('image') ? picture : toUsed(example), price)),
+    example_cost: formatUsd(computeCost(selectExample(model), price)),
   };
 }
 

@@ -9,6 +9,7 @@ import {
   type CountSide,
   GatewayError,
   getRate,
+  isModality,
   toGatewayError,
   type Catalog,
   type Model,
@@ -111,8 +112,13 @@ const methods: Readonly<Record<string, Pick<Match, 'operation' | 'stream'>>> = {
 
 const generationMethods = Object.keys(methods);
 
-/** The methods of models that hold no conversations. */
 const embeddingMethods = ['embedContent', 'batchEmbedContents'];
+
+/** By which methods Google's clients call a model: none if it holds no conversations and makes no vectors. */
+function listMethods({ output }: Model): readonly string[] {
+  if (output.includes('embeddings')) return embeddingMethods;
+  return output.some(isModality) ? generationMethods : [];
+}
 
 /** The hint in the 404 for any other path. */
 const servedMethods = `served here are models with the methods ${generationMethods.join(', ')}`;
@@ -176,7 +182,7 @@ function describeModel(model: Model): Record<string, unknown> {
     displayName: model.name,
     inputTokenLimit: model.contextLength,
     outputTokenLimit: model.outputLimit,
-    supportedGenerationMethods: model.output.includes('embeddings') ? embeddingMethods : generationMethods,
+    supportedGenerationMethods: listMethods(model),
     pricing: {
       ...formatPricing(model.price, listedRates),
       web_search: getRate(model.price, 'webSearch') ?? '0',
@@ -205,7 +211,7 @@ export function buildModelRoutes(catalog: Catalog, mount: string): Route[] {
       names: [`generate-models-${version}`, `generate-model-${version}`],
       places: places[version],
       encodeError: (error) => encodeError(toGatewayError(error)),
-      listModels: () => catalog.listModels(),
+      listModels: () => catalog.listModels().filter((model) => listMethods(model).length > 0),
       describeModel,
       wrap: (models, { page }) => ({
         models,

@@ -20,7 +20,9 @@ const offer = z.object({
   price_date: z.iso.date().nullable().meta({ description: 'When the price was checked last.' }),
   price_source: z.string().nullable(),
   example_cost: z.string().meta({
-    description: 'USD for a call of the size in `example`, whose output is a picture if the model makes any.',
+    description:
+      'USD for a call of the size in `example`. Its output is a picture if the model makes any. If it ' +
+      'makes neither text nor pictures, it has none, and one search.',
   }),
 });
 export type Offer = Reply<z.output<typeof offer>>;

@@ -159,8 +159,9 @@ export function Page({ place: { query } }: { readonly place: Place }) {
   ${
     data &&
     html`<p class="dim">
-      Prices are USD per million tokens at the first provider. The example is a call of ${example}, or of one
-      picture for a model that makes pictures. Context and max output are in tokens.
+      Prices are USD per million tokens at the first provider. The example is a call of ${example}, of one
+      picture for a model that makes pictures, and without output for one that makes neither. Context and max
+      output are in tokens.
     </p>`
   }
   ${renderTable({
