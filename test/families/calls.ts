@@ -6,7 +6,6 @@ import { expect } from 'vitest';
 import { z } from 'zod';
 import type { ConfigInput } from '../../core/config.ts';
 import type { ModelFacts, Plugin } from '../../core/index.ts';
-import { bearer } from '../../plugins/auth/bearer.ts';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
 import { completions } from '../../plugins/protocols/completions/index.ts';
@@ -15,8 +14,14 @@ import { moderations } from '../../plugins/protocols/moderations/index.ts';
 import { rerank } from '../../plugins/protocols/rerank/index.ts';
 import { vendors } from '../embeddings/vendors.ts';
 import { answerJina, answerTei } from '../rerank/vendors.ts';
+import { keyHeaders } from '../support/front.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedVendor, type Conduct, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import {
+  sendJson,
+  startScriptedVendor,
+  type Conduct,
+  type ScriptedVendor,
+} from '../support/scripted-vendor.ts';
 import { testProvider } from '../support/test-provider.ts';
 
 export interface FamilyCall {
@@ -183,7 +188,12 @@ const tokens = 7;
 
 export const answerWell: Conduct = (response, { url = '' }, body) => {
   const call = calls.find(({ name }) => url === `/${name}`);
-  sendAnswer(response, call?.answer(JSON.parse(body), tokens));
+  try {
+    sendAnswer(response, call?.answer(JSON.parse(body), tokens));
+  } catch (error) {
+    const message = error instanceof z.ZodError ? `invalid: ${error.issues[0]?.path.join('.')}` : 'broken';
+    sendJson(response, { error: { message, type: 'invalid_request_error' } }, 400);
+  }
 };
 
 /** Of a million tokens: no sum of them is a whole number of nano-dollars. */
@@ -203,6 +213,7 @@ function buildProviders(origin: string): Plugin[] {
 export interface FamilyHarness {
   readonly gateway: TestGateway;
   readonly vendor: ScriptedVendor;
+  readonly key: string;
   post(call: FamilyCall, init?: { readonly signal?: AbortSignal; readonly body?: object }): Promise<Response>;
   /** Expects that the books are right, and that no call is under way in them. */
   expectCleanBooks(): Promise<void>;
@@ -213,7 +224,7 @@ export async function openFamilies(settings: Partial<ConfigInput> = {}): Promise
   const gateway = await startGateway({
     ...settings,
     plugins: [
-      bearer(),
+      ...keyHeaders(),
       chatCompletions(),
       ...familyPlugins(),
       ...buildProviders(vendor.origin),
@@ -224,6 +235,7 @@ export async function openFamilies(settings: Partial<ConfigInput> = {}): Promise
   return {
     gateway,
     vendor,
+    key,
     post: ({ name, path, body }, { signal, body: other = body } = {}) =>
       fetch(gateway.url + path, {
         method: 'POST',
