@@ -1,4 +1,4 @@
-/** The official SDKs of several majors, and the AI SDK, through a gateway to strict vendors of all families. */
+/** The official SDKs of several majors, and the AI SDK, through a gateway to strict vendors of families. */
 import { createOpenAI } from '@ai-sdk/openai';
 import { GoogleGenAI } from '@google/genai';
 import { embed, embedMany } from 'ai';
