@@ -170,7 +170,8 @@ class Reference implements Secret {
       this.#fault = undefined;
       return this.#values;
     } catch (error) {
-      const message = `the secret ${this.#at.kind}:${this.#at.place} cannot be read: ${describeFailure(error)}`;
+      const { kind, place } = this.#at;
+      const message = `the secret ${kind}:${place} cannot be read: ${describeFailure(error)}`;
       if (!this.#fault && this.#values) this.#warn(`${message}; what it said before is used`);
       this.#fault = new Error(message);
       if (this.#values) return this.#values;

@@ -2,8 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
+import { balance } from '../../plugins/meters/balance/index.ts';
 import { askAdmin } from '../support/admin-listener.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
+import { openDatabase } from '../support/database.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { makeDataFolder, runVerb, startProcess } from '../support/process.ts';
 
 /** Variables that refer to files, which are made. */
@@ -63,4 +66,25 @@ it('the operator secret follows its file, both lines count, and operators see th
   await vi.waitFor(async () => expect(await ask(first)).toBe(401), { timeout: 60_000 });
   const { output, errors } = await gateway.stop('SIGTERM');
   expect(output + errors).not.toMatch(/a{40}|b{40}|c{40}|canary/);
+}, 200_000);
+
+it('a ledger is found by a reference, and at its new address after a reload', async () => {
+  const [first, second] = [await openDatabase(), await openDatabase()];
+  const file = join(makeDataFolder(), 'url');
+  const start = async (): Promise<TestGateway> => {
+    const store = { kind: 'postgres', url: `file:${file}` } as const;
+    return startGateway({ plugins: [balance({ store, firstCredit: '0' })] });
+  };
+  const listNames = async (gateway: TestGateway): Promise<string> =>
+    JSON.stringify(await gateway.verb('accounts list'));
+  writeFileSync(file, first.url);
+  const before = await start();
+  await before.verb('accounts create', ['in-the-first']);
+  expect(await listNames(before)).toContain('in-the-first');
+  writeFileSync(file, second.url);
+  const after = await start();
+  expect(await listNames(after)).not.toContain('in-the-first');
+  writeFileSync(file, 'no-canary-address');
+  await expect(start()).rejects.toThrow(/cannot be read: needs the address of the database/);
+  await Promise.all([before.close(), after.close()]);
 }, 200_000);

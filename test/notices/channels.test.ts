@@ -1,6 +1,8 @@
 /** The channels that are delivered, against servers that check messages as the vendors do. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
 import { discord } from '../../plugins/channels/discord.ts';
 import { email } from '../../plugins/channels/email.ts';
 import { slack } from '../../plugins/channels/slack.ts';
@@ -14,6 +16,7 @@ import { startSigned, signingSecret } from '../support/channels/signed.ts';
 import { startSlack } from '../support/channels/slack.ts';
 import { mailUser, startSmtp, type FakeMailServer } from '../support/channels/smtp.ts';
 import { startTeams } from '../support/channels/teams.ts';
+import { makeFolder } from '../support/folder.ts';
 
 testChannel({
   name: 'slack',
@@ -113,4 +116,27 @@ it('a channel that wants an event which does not exist is refused, and one of an
   const url = 'https://hooks.example.com/x';
   expect(() => openChannel(slack({ url, events: ['budget.treshold'] }))).toThrow(/no event budget.treshold/);
   expect(openChannel(slack({ url, events: ['slack.anything', 'budget.*'] })).name).toBe('slack');
+});
+
+it('a channel reads what its options refer to before each message', async () => {
+  const [first, second] = [await startDiscord(), await startDiscord()];
+  onTestFinished(async () => void (await Promise.all([first.close(), second.close()])));
+  const file = join(makeFolder(), 'address');
+  writeFileSync(file, `${first.url}\n`);
+  const channel = openChannel(discord({ url: `file:${file}` }));
+  const message = buildMessage(buildTold('Hello.'));
+  await channel.send(message);
+  expect([first.count(), second.count()]).toEqual([1, 0]);
+  writeFileSync(file, second.url);
+  await vi.waitFor(
+    async () => {
+      await channel.send(message);
+      expect(second.count()).toBe(1);
+    },
+    { timeout: 60_000, interval: 200 },
+  );
+  writeFileSync(file, 'http://example.com/aSecretOfDiscord');
+  const bad = openChannel(discord({ url: `file:${file}` })).send(message);
+  await expect(bad).rejects.toThrow('has to be an https address');
+  await expect(bad).rejects.not.toThrow('aSecretOfDiscord');
 });

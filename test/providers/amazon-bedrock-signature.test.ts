@@ -1,6 +1,6 @@
 /** The signer held against AWS's published vectors, and against a verifier that shares no code with it. */
 import { SignatureV4 } from '@smithy/signature-v4';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Sha256, createSigner } from '../../plugins/providers/amazon-bedrock/setup.ts';
 import { checkSignature } from '../support/cloud/sigv4.ts';
 
@@ -123,6 +123,17 @@ describe('a signed call', () => {
       'x-amz-security-token': 'session',
       'user-agent': 'tollgate',
     });
+  });
+
+  it('is the same with an access key that is referred to', async () => {
+    vi.stubEnv('A_SECRET_OF_AWS', credentials.secretAccessKey);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const refers = createSigner('eu-central-1', { ...credentials, secretAccessKey: 'env:A_SECRET_OF_AWS' });
+    const { url, headers, body } = await refers(request);
+    const arrived = { method: 'POST', path: new URL(url).pathname, headers, body: Buffer.from(body) };
+    expect(checkSignature(arrived, own)).toBeUndefined();
+    const lacks = createSigner('eu-central-1', { ...credentials, secretAccessKey: 'env:NOT_THERE' });
+    await expect(Promise.resolve(lacks(request))).rejects.toThrow('could not sign in to the provider');
   });
 
   it.each([
