@@ -9,14 +9,13 @@ import { describeReason } from '../util/plugin-error.ts';
 import { chooseFile, readTemplate, writeFile } from './init.ts';
 import { redirectImports } from './self-resolution.ts';
 
-interface Imported {
-  readonly text: string;
-  readonly variables: readonly string[];
-  readonly remarks: readonly { readonly line: number; readonly setting: string; readonly text: string }[];
-}
+type Convert = (
+  text: string,
+  template: string,
+) => { text: string; variables: string[]; remarks: { line: number; setting: string; text: string }[] };
 
 const moduleSchema = z.object({
-  convert: z.custom<(text: string, template: string) => Imported>((value) => typeof value === 'function'),
+  convert: z.custom<Convert>((value) => typeof value === 'function'),
 });
 
 /** Throws a `ConfigError` if the source cannot be read, or a configuration exists and `force` is not set. */

@@ -51,18 +51,15 @@ function replace(text: string, place: string, by: string): string {
 }
 
 function writeProviders(template: string, { providers }: Deployments): string {
-  const names = [...providers.keys()];
-  const [own, bundled] = [false, true].map((wanted) =>
-    names.filter((name) => providers.get(name)?.isBundled === wanted),
+  const own = [...providers.keys()].filter((name) => !providers.get(name)?.isBundled);
+  const imports = [...providers.keys()].map((name) =>
+    own.includes(name) ? '' : `import { ${toCamelCase(name)} } from 'tollgate/plugins/providers/${name}';\n`,
   );
-  const imports = bundled?.map(
-    (name) => `import { ${toCamelCase(name)} } from 'tollgate/plugins/providers/${name}';\n`,
-  );
-  if (own?.length) imports?.unshift("import { defineProvider } from 'tollgate/kit';\n");
+  if (own.length > 0) imports.unshift("import { defineProvider } from 'tollgate/kit';\n");
   const lines = [...providers].map(writeProvider).join('');
   let text = replace(template, String.raw`^ {4}openai\([^]*^ {4}demo\(\),\n`, lines);
-  text = replace(text, "^(?:import .* from 'tollgate/plugins/providers/.*\n)+", imports?.join('') ?? '');
-  return own?.length ? replace(text, '^(?=export default)', own.map(defineServer).join('')) : text;
+  text = replace(text, "^(?:import .* from 'tollgate/plugins/providers/.*\n)+", imports.join(''));
+  return replace(text, '^(?=export default)', own.map(defineServer).join(''));
 }
 
 /** Makes the changes of the table whose setting is there, with its value in place of `$`. */

@@ -71,11 +71,8 @@ export class Deployments {
   }
 
   #readNumber(row: Path, name: string): number | undefined {
-    const [own, told] = [
-      [...row, 'litellm_params', name],
-      [...row, 'model_info', name],
-    ];
-    return this.#source.readNumber(own) ?? this.#source.readNumber(told);
+    const read = (part: string) => this.#source.readNumber([...row, part, name]);
+    return read('litellm_params') ?? read('model_info');
   }
 
   /** The facts that a row states, by their names here. */

@@ -2,22 +2,13 @@
  * A configuration of LiteLLM: its values, the lines they are on, and which of them somebody has read. What
  * nobody has read is named with its line, so that nothing is dropped in silence.
  */
-import { LineCounter, parseDocument, type Document } from 'yaml';
+import { isNode, LineCounter, parseDocument, type Document } from 'yaml';
 import { z } from 'zod';
 
 export type Path = readonly (string | number)[];
 
-export interface Remark {
-  readonly line: number;
-  /** `model_list[0].litellm_params.api_key` */
-  readonly setting: string;
-  readonly text: string;
-}
-
 /** Bytes of a file at most; those that people publish have a hundredth of it. */
 const longest = 1024 * 1024;
-
-const nodeSchema = z.looseObject({ range: z.tuple([z.number()]).rest(z.number()) });
 
 function formatPath(path: Path): string {
   return path
@@ -26,18 +17,12 @@ function formatPath(path: Path): string {
     .slice(1);
 }
 
-function getMember(value: unknown, name: string | number): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
-}
-
 export class Source {
   readonly #document: Document;
   readonly #lines = new LineCounter();
   readonly #value: unknown;
   readonly #taken = new Set<string>();
-  readonly #remarks: Remark[] = [];
+  readonly #remarks: { line: number; setting: string; text: string }[] = [];
 
   /** Throws an Error that says where the text is no YAML. */
   constructor(text: string) {
@@ -48,7 +33,9 @@ export class Source {
   }
 
   #get(path: Path): unknown {
-    return path.reduce(getMember, this.#value) ?? undefined;
+    let value = this.#value;
+    for (const name of path) value = Object.hasOwn(Object(value), name) ? Object(value)[name] : undefined;
+    return value ?? undefined;
   }
 
   /** The value at a path, if it is there and fits. One that does not fit stays unread, and is named. */
@@ -83,16 +70,14 @@ export class Source {
   }
 
   note(path: Path, text: string): void {
-    let node: unknown;
-    for (let length = path.length; length > 0 && !node; length -= 1)
-      node = this.#document.getIn(path.slice(0, length), true);
-    const { data } = nodeSchema.safeParse(node);
-    const { line } = this.#lines.linePos(data?.range[0] ?? 0);
+    // What comes by an alias of YAML has no place of its own.
+    const nodes = path.map((_, at) => this.#document.getIn(path.slice(0, at + 1), true));
+    const { line } = this.#lines.linePos(nodes.findLast(isNode)?.range?.[0] ?? 0);
     this.#remarks.push({ line, setting: formatPath(path), text });
   }
 
   /** All remarks by line, with one for each value that nobody read. */
-  listRemarks(reasons: readonly string[][], path: Path = []): Remark[] {
+  listRemarks(reasons: readonly string[][], path: Path = []) {
     const setting = formatPath(path);
     if (this.#taken.has(setting) || this.#get(path) === undefined) return [];
     const parts = this.list(path);
