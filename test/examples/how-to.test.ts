@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { errorCodes, errorTable } from '../../core/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { listBlocks, pages, pagesFolder, readPage } from '../support/pages.ts';
@@ -109,6 +110,16 @@ it('the option that a page shows is one that the provider takes', () => {
   // The block is one call of `openai`, as a configuration has it.
   const call = new Function('openai', `return ${shown?.text.trim().replace(/;$/, '')}`);
   expect(call(openai)).toMatchObject({ name: 'openai' });
+});
+
+it('every error that a page explains is one of the gateway, with its status', () => {
+  const rows = [...readPage('failed-call.md').matchAll(/^\| (\d{3}) (`.*?) \|/gm)];
+  const codes = rows.flatMap(([, status = '', named = '']) =>
+    [...named.matchAll(/`(\w+)`/g)].map(([, code = '']) => [code, Number(status)]),
+  );
+  expect(codes.length).toBeGreaterThan(3);
+  const known = new Map<string, number>(errorCodes.map((code) => [code, errorTable[code].status]));
+  expect(codes.filter(([code, status]) => known.get(String(code)) !== status)).toEqual([]);
 });
 
 it('the programs of others are asked for what exists', async () => {
