@@ -21,6 +21,10 @@ export {
 } from './provider/options.ts';
 export { applyOwnModels, ownModelsSchema, type OwnModel } from './provider/own-models.ts';
 
+/** `defineFamily` makes a plugin of calls that are no conversations, such as embeddings, from its wires. */
+export { defineFamily } from './family/define-family.ts';
+export type { ClientWire, Demo, Family, Part, ReadAnswer, ReadAsk, Wire } from './family/wires.ts';
+
 /** `readForm` reads a body of multipart/form-data, for protocols that take files; `encodeForm` writes one. */
 export { encodeForm, Form, readForm } from './forms.ts';
 export type { FormFile } from './forms.ts';

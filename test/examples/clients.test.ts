@@ -11,8 +11,11 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { balance } from '../../plugins/meters/balance/index.ts';
 import { chatCompletions } from '../../plugins/protocols/chat-completions/index.ts';
+import { completions } from '../../plugins/protocols/completions/index.ts';
+import { embeddings } from '../../plugins/protocols/embeddings/index.ts';
 import { generateContent } from '../../plugins/protocols/generate-content/index.ts';
 import { messages } from '../../plugins/protocols/messages/index.ts';
+import { rerank } from '../../plugins/protocols/rerank/index.ts';
 import { responses } from '../../plugins/protocols/responses/index.ts';
 import { webSockets } from '../../plugins/protocols/responses/web-sockets.ts';
 import { demo } from '../../plugins/providers/demo.ts';
@@ -36,6 +39,9 @@ function openClients(): void {
       webSockets(),
       messages(),
       generateContent(),
+      completions(),
+      embeddings(),
+      rerank(),
       demo({ pace: 0 }),
       balance(),
     ];
@@ -278,6 +284,28 @@ it('Open WebUI fills its menu, and calls what is in it, by its .env', async () =
   await checkChat(base, shown, 'demo/echo');
 });
 
+const ranked = z.object({
+  results: z.array(z.object({ index: z.int(), relevance_score: z.number() })).min(1),
+});
+const documents = ['Tea', 'A lamp for ships'];
+
+it('Open WebUI makes vectors and ranks documents by its .env', async () => {
+  const settings = parseEnv(readSettings('open-webui/.env'));
+  expect([settings.RAG_EMBEDDING_ENGINE, settings.RAG_RERANKING_ENGINE]).toEqual(['openai', 'external']);
+  const vectors = await post(
+    `${settings.RAG_OPENAI_API_BASE_URL}/embeddings`,
+    { authorization: `Bearer ${settings.RAG_OPENAI_API_KEY}` },
+    { model: settings.RAG_EMBEDDING_MODEL, input: documents },
+  );
+  expect(JSON.parse(vectors)).toMatchObject({ data: [{ index: 0 }, { index: 1 }] });
+  const order = await post(
+    settings.RAG_EXTERNAL_RERANKER_URL ?? '',
+    { authorization: `Bearer ${settings.RAG_EXTERNAL_RERANKER_API_KEY}` },
+    { model: settings.RAG_RERANKING_MODEL, query: 'a lamp', documents, top_n: 2 },
+  );
+  expect(ranked.parse(JSON.parse(order)).results[0]?.index).toBe(1);
+});
+
 describe('Continue', () => {
   const schema = z.object({
     name: z.string(),
@@ -286,10 +314,11 @@ describe('Continue', () => {
     models: z
       .array(
         z.object({
-          provider: z.literal('openai'),
+          provider: z.enum(['openai', 'cohere']),
           model: z.string(),
           apiBase: z.string(),
           apiKey: z.string(),
+          roles: z.array(z.string()),
         }),
       )
       .min(1),
@@ -297,10 +326,28 @@ describe('Continue', () => {
 
   it('calls by its config.yaml', async () => {
     const { models } = schema.parse(parseYaml(readSettings('continue/config.yaml')));
-    for (const { model, apiBase, apiKey } of models) {
+    for (const { model, apiBase, apiKey, roles } of models) {
       expect(apiKey).toBe('${{ secrets.TOLLGATE_KEY }}');
-      await checkChat(apiBase, key, model);
+      if (roles.includes('chat')) await checkChat(apiBase, key, model);
     }
+  });
+
+  it('completes, makes vectors and ranks by its config.yaml', async () => {
+    const { models } = schema.parse(parseYaml(readSettings('continue/config.yaml')));
+    const call = async (role: string, path: string, body: object): Promise<unknown> => {
+      const { model, apiBase = '' } = models.find(({ roles }) => roles.includes(role)) ?? {};
+      const url = new URL(path, apiBase.replace(/\/?$/, '/')).href;
+      return JSON.parse(await post(url, { authorization: `Bearer ${key}` }, { model, ...body }));
+    };
+    const text = { prompt: 'const lamp = ', max_tokens: 20 };
+    expect(await call('autocomplete', 'completions', text)).toMatchObject({
+      choices: [{ text: expect.any(String) }],
+    });
+    expect(await call('embed', 'embeddings', { input: documents })).toMatchObject({
+      data: [{ index: 0 }, { index: 1 }],
+    });
+    const order = await call('rerank', 'rerank', { query: 'a lamp', documents });
+    expect(ranked.parse(order).results[0]?.index).toBe(1);
   });
 });
 

@@ -42,10 +42,15 @@ export const rerank = defineFamily<RerankAsk, readonly Result[]>({
       price: { input: '0', output: '0', search: '0.001' },
       protocols: [wireName],
     },
-    answer({ query, texts }) {
+    answer(ask) {
+      const { query, texts } = ask;
       const words = listWords(query);
-      const answer = texts.map((text, index) => ({ index, score: computeShare(words, text) }));
-      return { answer, usage: { input: 0, output: 0, search: toSearches(texts.length) } };
+      const scored = texts.map((text, index) => ({ index, score: computeShare(words, text) }));
+      // It goes on as it is: the best come first, and no more than are asked for.
+      return {
+        answer: joinResults([scored], ask),
+        usage: { input: 0, output: 0, search: toSearches(texts.length) },
+      };
     },
   },
 });
