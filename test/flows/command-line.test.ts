@@ -295,7 +295,7 @@ it('a key limited to models is refused for a model that is not on offer, with ne
     'tollgate keys create: no model on offer matches "a-new-vendor/*"; the nearest: "demo/*"\n',
   );
   expect((await createLimitedKey('demo/slow*')).errors).toContain(
-    '; the nearest: "demo/echo", "demo/paint"\n',
+    '; the nearest: "demo/echo", "demo/paint", "demo/embed"\n',
   );
   expect((await createLimitedKey('demo/ec*,demo/*,demo/echo')).code).toBe(0);
   const markup = await runVerb(['markups', 'set', '--model', 'demo/ecko', '--percent', '5'], environment);

@@ -90,14 +90,14 @@ describe.runIf(hasBrowser)('the overview in a browser', () => {
     await page.route('**/admin/overview*', async (route) => {
       const reply = await (await route.fetch()).json();
       const isBefore = route.request().url().includes('top=1');
-      const totals = { ...reply.totals, calls: isBefore ? 40 : 50, errors: isBefore ? 4 : 3, cost: '1' };
+      const totals = { ...reply.totals, calls: isBefore ? 40 : 50, errors: isBefore ? 4 : 3, cost: '1', margin: '0.5' };
       await route.fulfill({ json: { ...reply, totals } });
     });
     await go('');
     const note = (label: string) => page.locator('.tile', { hasText: label }).locator('.note').first();
     await note('Calls').getByText('+25 %').waitFor();
     expect(await note('Errors').textContent()).toContain('−25 % · 3 calls');
-    expect(await note('Spend').textContent()).toContain('+0 % · ');
+    expect(await note('Spend').textContent()).toContain('+0 % · vendors');
     await go('?from=2026-11-01&to=2026-11-02');
     expect(await note('Calls').textContent()).not.toContain('%');
   });

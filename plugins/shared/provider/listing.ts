@@ -127,7 +127,7 @@ function readExpiry({ shutdown_date: gone, expiration_date: last }: Listed): str
 const embeddingName = /embed|\b(?:bge|gte|e5|minilm)\b/i;
 
 /** Rerankers are named after the same models, and make no vectors. */
-function makesEmbeddings({ id, architecture }: Listed): boolean {
+function canEmbed({ id, architecture }: Listed): boolean {
   const stated = architecture?.output_modalities ?? [];
   if (stated.length > 0) return stated.every((modality) => modality === 'embeddings');
   return embeddingName.test(id) && !/rerank/i.test(id);
@@ -139,7 +139,7 @@ function readFacts(provider: string, listed: Listed, unknownContext: number): ob
   const contextLength = findCount(stated, served, meta?.n_ctx) ?? unknownContext;
   const input = listed.architecture?.input_modalities?.filter((modality) => knownModalities.has(modality));
   const parameters = listed.supported_parameters;
-  const embeds = makesEmbeddings(listed);
+  const embeds = canEmbed(listed);
   return {
     id: buildId(provider, listed),
     upstream: listed.id,
@@ -178,7 +178,7 @@ function readModel(
   const listed = listedSchema.parse(row);
   const theirs = readPrice(listed.pricing);
   if (
-    !makesEmbeddings(listed) &&
+    !canEmbed(listed) &&
     listed.architecture?.output_modalities?.some((modality) => modality !== 'text')
   )
     throw new Error('it makes more than text');
