@@ -90,7 +90,8 @@ describe.runIf(hasBrowser)('the overview in a browser', () => {
     await page.route('**/admin/overview*', async (route) => {
       const reply = await (await route.fetch()).json();
       const isBefore = route.request().url().includes('top=1');
-      const totals = { ...reply.totals, calls: isBefore ? 40 : 50, errors: isBefore ? 4 : 3, cost: '1', margin: '0.5' };
+      const [calls, errors] = isBefore ? [40, 4] : [50, 3];
+      const totals = { ...reply.totals, calls, errors, cost: '1', margin: '0.5' };
       await route.fulfill({ json: { ...reply, totals } });
     });
     await go('');
