@@ -1,12 +1,13 @@
 /**
  * Sends the calls of a conversation to the provider and the key that answered its last call: that vendor has
  * the conversation in its cache, where input costs a tenth. Health is more important: if the target fails,
- * the conversation moves. Workers that share the port report moves to each other.
+ * the conversation moves. Workers, and gateways that share a database, report moves to each other.
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { definePlugin, type Target } from '../../core/index.ts';
 import { keepThroughReloads } from '../shared/kept.ts';
+import { openNews } from '../shared/news.ts';
 import { hashConversation } from '../shared/routing/conversation.ts';
 import { stages } from '../shared/routing/ranking.ts';
 import { limitEntries } from '../shared/up-to.ts';
@@ -21,7 +22,7 @@ const options = z.strictObject({
 });
 
 const homeSchema = z.object({ name: z.string(), credential: z.number().optional() });
-/** What a worker reports when a conversation moves. */
+/** What a process reports when a conversation moves. */
 const movedSchema = homeSchema.extend({ conversation: z.string() });
 
 /** A provider, and which of its keys. */
@@ -43,7 +44,8 @@ export const affinity = definePlugin({
   name: 'affinity',
   options,
   apply(host, { from, keep, most }) {
-    const { hooks, workers } = host;
+    const { hooks } = host;
+    const news = openNews(host, 'affinity');
     const homes = keepThroughReloads(
       host,
       'affinity',
@@ -57,13 +59,13 @@ export const affinity = definePlugin({
     let stopHearing: (() => void) | undefined;
     const settle = (conversation: string, home: Home, before: Home | undefined): void => {
       homes().set(conversation, home);
-      if (!workers.several || (before && isSame(before, home))) return;
+      if (!news.several || (before && isSame(before, home))) return;
       const { name, credential } = home;
-      workers.notify('affinity', { conversation, name, credential } satisfies z.output<typeof movedSchema>);
+      news.notify('affinity', { conversation, name, credential } satisfies z.output<typeof movedSchema>);
     };
     hooks.ready.tapPromise('affinity', async () => {
-      stopHearing = workers.answer('affinity', (news) => {
-        const { conversation, ...home } = movedSchema.parse(news);
+      stopHearing = news.hear('affinity', (moved) => {
+        const { conversation, ...home } = movedSchema.parse(moved);
         homes().set(conversation, home);
       });
     });

@@ -7,14 +7,15 @@ import { z } from 'zod';
 import { definePlugin, longestDeadline } from '../../core/index.ts';
 import { keepThroughReloads } from '../shared/kept.ts';
 import { defineGauge } from '../shared/metric.ts';
+import { openNews } from '../shared/news.ts';
 import type { Named } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
 import { HealthBook, type Rest } from './health/book.ts';
 import { buildCircuitError, type Change } from './health/breaker.ts';
-import { readHolds } from './health/holds.ts';
+import { readHolds, writeHolds } from './health/holds.ts';
 import { HealthNotices } from './health/notices.ts';
 import { createProviderRoutes } from './health/routes.ts';
-import { hear, passOn, shareBook } from './health/workers.ts';
+import { hear, hearDecisions, passOn, shareBook } from './health/workers.ts';
 
 const buildSeconds = (fallback: number) =>
   z
@@ -46,13 +47,14 @@ export const health = definePlugin({
   options,
   apply(host, { fallbackNotice, ...settings }) {
     const { hooks, logger, metrics, workers } = host;
+    const news = openNews(host, 'health');
     const breakers = defineGauge(
       metrics,
       'tollgate_breaker_state',
       '1 while a target fails and gets no calls, 0 once it answers again.',
       { together: 'max', labelNames: ['provider', 'model'] },
     );
-    const report: Rest = (...rest) => passOn(workers, ...rest);
+    const report: Rest = (...rest) => passOn(news, ...rest);
     const onChange = (target: Named, change: Change): void => {
       const {
         provider: { name, credential },
@@ -67,17 +69,20 @@ export const health = definePlugin({
     };
     const getBook = keepThroughReloads(host, 'health', new HealthBook(settings, onChange, report), settings);
     const stopHearing: (() => void)[] = [];
-    for (const route of createProviderRoutes(host, getBook)) host.routes.add(route);
+    for (const route of createProviderRoutes({ ...host, news }, getBook)) host.routes.add(route);
     hooks.ready.tapPromise('health', async () => {
       for (const hold of await readHolds(host)) getBook().holds.add(hold);
       stopHearing.push(
-        hear(host, (target, ...rest) =>
+        hear(news, host.catalog, (target, ...rest) =>
           getBook()
             .targets.getEntry(target)
             .condition.startRest(...rest),
         ),
       );
-      stopHearing.push(...(await shareBook(workers, getBook)));
+      stopHearing.push(
+        ...(await shareBook(workers, getBook)),
+        hearDecisions(news, getBook, () => void writeHolds(host, () => getBook().holds.list())),
+      );
       const watch = new HealthNotices(host, getBook(), fallbackNotice * 1000);
       const timer = setInterval(() => watch.look(Date.now()), lookEvery).unref();
       stopHearing.push(() => clearInterval(timer));

@@ -1,13 +1,19 @@
 /** Routes for operators: the health of providers as the router sees it, rest, wake and a test of the key. */
 import { z } from 'zod';
 import { GatewayError, type Examination, type Host, type Route } from '../../../core/index.ts';
+import type { News } from '../../shared/news.ts';
 import { createDefiner, listOperationRoutes, roles } from '../../shared/operations.ts';
 import type { HealthBook } from './book.ts';
 import { writeHolds } from './holds.ts';
 import { describeProviders } from './overview.ts';
 import { decideForAll, collectRows, type Decision } from './workers.ts';
 
-type Needs = Pick<Host, 'providers' | 'catalog' | 'examinations' | 'workers' | 'dataFolder' | 'logger'>;
+interface Needs extends Pick<
+  Host,
+  'providers' | 'catalog' | 'examinations' | 'workers' | 'dataFolder' | 'logger'
+> {
+  readonly news: News;
+}
 
 interface Health {
   readonly host: Needs;
@@ -81,7 +87,7 @@ async function testProvider(host: Needs, provider: string, key: number | undefin
 }
 
 async function decide(host: Needs, book: HealthBook, decision: Decision) {
-  await decideForAll(host.workers, book, decision);
+  await decideForAll(host, book, decision);
   await writeHolds(host, () => book.holds.list());
   return buildOverview(host, book);
 }

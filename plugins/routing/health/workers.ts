@@ -1,9 +1,10 @@
 /**
- * What workers tell each other: which targets rest, and what an operator sees of providers or takes out of
- * service.
+ * What workers, and gateways that share a database, tell each other: which targets rest, and what an operator
+ * takes out of service. Workers also tell each other what an operator sees of providers.
  */
 import { z } from 'zod';
 import { errorCodes, GatewayError, type Host, type Workers } from '../../../core/index.ts';
+import type { News } from '../../shared/news.ts';
 import type { Named } from '../../shared/routing/per-target.ts';
 import { pastErrorSchema, type HealthBook, type Rest, type TargetHealth } from './book.ts';
 import { holdSchema, placeSchema } from './holds.ts';
@@ -36,10 +37,9 @@ function toRow({ provider, key, model, condition, record }: TargetHealth): Row {
   return { provider, key, model, ...record, ...condition.describe() };
 }
 
-function decide(book: HealthBook, decision: Decision): true {
+function decide(book: HealthBook, decision: Decision): void {
   if ('hold' in decision) book.holds.add(decision.hold);
   else book.wake(decision.wake);
-  return true;
 }
 
 /** Answers the other workers, and learns from them what is held now. Returns what ends the answering. */
@@ -47,17 +47,30 @@ export async function shareBook(workers: Workers, book: () => HealthBook): Promi
   const stops = [
     workers.answer(topics.rows, () => book().known.map(toRow)),
     workers.answer(topics.holds, () => book().holds.list()),
-    workers.answer(topics.change, (decision) => decide(book(), changeSchema.parse(decision))),
   ];
   const held = z.array(holdSchema).safeParse(await workers.askForFirstAnswer(topics.holds, {}));
   for (const hold of held.data ?? []) book().holds.add(hold);
   return stops;
 }
 
-/** Carries out a decision here and in all other workers. */
-export async function decideForAll(workers: Workers, book: HealthBook, decision: Decision): Promise<void> {
+/** Carries out what is decided elsewhere, and then calls `onDecided`. The result stops listening. */
+export function hearDecisions(news: News, book: () => HealthBook, onDecided: () => void): () => void {
+  return news.hear(topics.change, (decision) => {
+    decide(book(), changeSchema.parse(decision));
+    onDecided();
+    return true;
+  });
+}
+
+/** Carries out a decision here, in all other workers, and soon in all other gateways. */
+export async function decideForAll(
+  { workers, news }: { readonly workers: Workers; readonly news: News },
+  book: HealthBook,
+  decision: Decision,
+): Promise<void> {
   decide(book, decision);
   await workers.askForAllAnswers(topics.change, decision);
+  news.notify(topics.change, decision);
 }
 
 /** The rows of all workers, and how many workers there are. */
@@ -79,29 +92,30 @@ const newsSchema = z.object({
 });
 
 /**
- * Reports that a target is full, barred or failing: it rests in all workers, so that each need not discover
- * it. Each worker discovers a recovery by its own calls.
+ * Reports that a target is full, barred or failing: it rests everywhere, so that each process need not
+ * discover it. Each discovers a recovery by its own calls.
  */
 export function passOn(
-  workers: Workers,
+  news: News,
   { provider: { name, credential }, model }: Named,
   milliseconds: number,
   { code, message }: GatewayError,
 ): void {
-  if (!workers.several) return;
-  const news = { provider: name, credential, model: model.id, milliseconds, code, message };
-  workers.notify(topics.rest, news satisfies z.output<typeof newsSchema>);
+  if (!news.several) return;
+  const rest = { provider: name, credential, model: model.id, milliseconds, code, message };
+  news.notify(topics.rest, rest satisfies z.output<typeof newsSchema>);
 }
 
 /**
- * Calls `rest` for each target that another worker says should rest. The returned function stops listening.
+ * Calls `rest` for each target that another process says should rest, for what is left of it. The returned
+ * function stops listening.
  */
-export function hear({ workers, catalog }: Pick<Host, 'workers' | 'catalog'>, rest: Rest): () => void {
-  return workers.answer(topics.rest, (news) => {
-    const { provider, credential, model, milliseconds, code, message } = newsSchema.parse(news);
+export function hear(news: News, catalog: Host['catalog'], rest: Rest): () => void {
+  return news.hear(topics.rest, (said, age) => {
+    const { provider, credential, model, milliseconds, code, message } = newsSchema.parse(said);
     const target = catalog
       .find(model)
       .find((offer) => offer.provider.name === provider && offer.provider.credential === credential);
-    if (target) rest(target, milliseconds, new GatewayError(code, message));
+    if (target && milliseconds > age) rest(target, milliseconds - age, new GatewayError(code, message));
   });
 }

@@ -177,10 +177,7 @@ function readModel(
 ): Model {
   const listed = listedSchema.parse(row);
   const theirs = readPrice(listed.pricing);
-  if (
-    !canEmbed(listed) &&
-    listed.architecture?.output_modalities?.some((modality) => modality !== 'text')
-  )
+  if (!canEmbed(listed) && listed.architecture?.output_modalities?.some((modality) => modality !== 'text'))
     throw new Error('it makes more than text');
   const own = models[buildId(provider, listed)] || {};
   if (!free && !price && !theirs && !own.price && !own.free) throw new Error(withoutPrice);
