@@ -25,6 +25,7 @@ import { createAudit } from './auditing.ts';
 import {
   classifyFault,
   createQuery,
+  getCode,
   runSteps,
   type Query,
   buildMigrationConfig,
@@ -60,6 +61,7 @@ const sql = nameStatements('open', {
   begin: 'BEGIN',
   commit: 'COMMIT',
   durability: 'SHOW synchronous_commit',
+  process: 'SELECT pg_backend_pid() AS process',
   // The catalogue lists a ledger that this user may not read, too.
   ledger: `
     SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'steps') AS made,
@@ -155,14 +157,33 @@ async function requireLedger(query: Query, { url }: Address): Promise<void> {
   );
 }
 
+/** A pooler that does not know a parameter of the connection answers so; PostgreSQL names another code. */
+const unsupportedParameter = '08P01';
+
+const poolerFault =
+  'a connection pooler such as PgBouncer stands in front of PostgreSQL, and a ledger needs connections ' +
+  'that stay with one server process: use the address of PostgreSQL itself, where each process of a gateway ' +
+  'has at most five';
+
+/** Throws unless the server that greeted the client also runs its statements. */
+async function refusePooler(client: Client): Promise<void> {
+  const [row] = await createQuery(client)(sql.process);
+  const greeting = 'processID' in client ? client.processID : undefined;
+  if (row && readCount(row, 'process') === greeting) return;
+  throw new Error(poolerFault);
+}
+
 /** Brings the tables up to date. Throws if commits are not durable, since the ledger depends on that. */
 async function prepareTables(address: Address, mustExist: boolean): Promise<void> {
   const client = new Client(buildMigrationConfig(address));
   // When the connection is lost, the statement fails anyway. But an `error` event without a listener would
   // end the process.
   client.on('error', () => undefined);
-  await client.connect();
+  await client.connect().catch((error: unknown) => {
+    throw getCode(error) === unsupportedParameter ? new Error(poolerFault, { cause: error }) : error;
+  });
   try {
+    await refusePooler(client);
     const [row] = await createQuery(client)(sql.durability);
     if (row?.synchronous_commit === 'off')
       throw new Error('synchronous_commit is off, and a commit has to be on disk when it is answered');
