@@ -162,8 +162,8 @@ const unsupportedParameter = '08P01';
 
 const poolerFault =
   'a connection pooler such as PgBouncer stands in front of PostgreSQL, and a ledger needs connections ' +
-  'that stay with one server process: use the address of PostgreSQL itself, where each process of a gateway ' +
-  'has at most five';
+  'that stay with one server process: use the address of PostgreSQL itself, where each process of a ' +
+  'gateway has at most five';
 
 /** Throws unless the server that greeted the client also runs its statements. */
 async function refusePooler(client: Client): Promise<void> {
