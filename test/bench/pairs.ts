@@ -15,23 +15,28 @@ const consumption: Consumption = {
 
 export const keys = Number(process.env.LEDGER_KEYS ?? 64);
 
+/** Processes with one ledger spend from the account of their series. */
+const series = process.env.LEDGER_SERIES ?? '0000';
+const account = `bench-${series}`;
+
 function toKey(index: number): string {
-  return (index % keys).toString(16).padStart(16, '0');
+  return (index % keys).toString(16).padStart(12, '0') + series;
 }
 
 export async function fill(store: Store): Promise<void> {
-  await store.createAccount({ name: 'bench', at: Date.now() });
+  await store.createAccount({ name: account, at: Date.now() });
   await store.addCredit({
-    account: 'bench',
+    account,
     amount: 10n ** 15n,
     kind: 'top-up',
     reference: undefined,
     at: Date.now(),
   });
-  for (let index = 0; index < keys; index += 1) await store.createKey(newKey(toKey(index), 'bench'));
+  for (let index = 0; index < keys; index += 1) await store.createKey(newKey(toKey(index), account));
 }
 
-let made = 0;
+/** Of calls of this process, whose ids no other process makes. */
+let made = process.pid * 1e9;
 
 /** Answers the id of the call it was reserved for. */
 export async function reserveOne(store: Store): Promise<string> {
@@ -48,7 +53,7 @@ export async function reserveOne(store: Store): Promise<string> {
       owed: 7500n,
     },
   ];
-  const reserved = await store.reserve({ id, account: 'bench', key: toKey(made), quotes, at: Date.now() });
+  const reserved = await store.reserve({ id, account, key: toKey(made), quotes, at: Date.now() });
   if (reserved.status !== 'reserved') throw new Error(`refused: ${reserved.status}`);
   return id;
 }

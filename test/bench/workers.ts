@@ -35,7 +35,7 @@ const ledger = balance({ store: ${JSON.stringify(store)} });
 export default {
   ...delivered,
   server: { ...delivered.server, workers: ${workers} },
-  plugins: delivered.plugins.map((plugin) => (plugin.name === 'balance' ? ledger : plugin)),
+  plugins: delivered.plugins.map((plugin) => (plugin?.name === 'balance' ? ledger : plugin)),
 };
 `;
 }
