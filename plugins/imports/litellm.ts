@@ -7,14 +7,21 @@ import { readNames } from './litellm/names.ts';
 import { Source } from './litellm/source.ts';
 import words from './litellm/words.json' with { type: 'json' };
 
+function quote(text: string): string {
+  const json = JSON.stringify(text);
+  return /['\\]/.test(json) ? json : `'${json.slice(1, -1)}'`;
+}
+
 /** A value as JavaScript, in which `$$process.env.NAME` is code. Everything else stays a text. */
 function writeValue(value: unknown): string {
-  const spaced = JSON.stringify(value, undefined, 1).replaceAll(/\n\s*/g, ' ');
-  return spaced.replaceAll(/"((?:[^"\\]|\\.)*)"(:?)/g, (whole, text: string, colon: string) => {
-    const isName = colon !== '' && /^[a-z]\w*$/i.test(text);
-    if (isName || /^\$\$process\.env\.\w+$/.test(text)) return text.replace('$$', () => '') + colon;
-    return /['\\]/.test(text) ? whole : `'${text}'${colon}`;
-  });
+  if (typeof value === 'string') return /^\$\$process\.env\.\w+$/.test(value) ? value.slice(2) : quote(value);
+  if (Array.isArray(value)) return value.length > 0 ? `[ ${value.map(writeValue).join(', ')} ]` : '[]';
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  const written = members.map(
+    ([name, member]) => `${/^[a-z]\w*$/i.test(name) ? name : quote(name)}: ${writeValue(member)}`,
+  );
+  return written.length > 0 ? `{ ${written.join(', ')} }` : '{}';
 }
 
 function toCamelCase(name: string): string {

@@ -29,7 +29,7 @@ function describeAction(action: string): string {
 /** Where a subject is shown. */
 function findSubjectPage({ action, subject }: Action): string | undefined {
   if (subject === '') return undefined;
-  if (/accounts|credits?\b|adjust|POST .*\/(keys$|invitations)|keys create/.test(action))
+  if (/accounts|credits?\b|adjust|POST \/admin\/keys$|invitations|keys create/.test(action))
     return buildHref(['accounts', subject]);
   if (/keys/.test(action)) return buildHref('calls', { key: subject });
   if (/refund/.test(action)) return buildHref(['calls', subject]);
