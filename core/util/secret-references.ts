@@ -30,7 +30,7 @@ const run = promisify(execFile);
 const longestText = 64 * 1024;
 const mostValues = 16;
 /** Milliseconds that a command may take. */
-const patience = 10_000;
+const longestRun = 10_000;
 /** Milliseconds for which values are used before they are read again. */
 const lifetimes = { env: 0, file: 1000, exec: 300_000 } as const;
 /** Milliseconds between two readings after a failure, and between two runs of a command. */
@@ -100,13 +100,13 @@ async function readPlace({ kind, place }: Split): Promise<string> {
   if (kind === 'env') return process.env[place] ?? '';
   if (kind === 'file') {
     const facts = await stat(place);
-    // Opening a pipe would wait for whoever writes it.
+    // Opening a pipe would wait for its writer.
     if (!facts.isFile()) throw new Error('it is no file');
     if (facts.size > longestText) throw new Error(`it has more than ${longestText} bytes`);
     return readFile(place, 'utf8');
   }
   const [command = '', ...args] = splitCommand(place);
-  const limits = { timeout: patience, killSignal: 'SIGKILL', maxBuffer: longestText } as const;
+  const limits = { timeout: longestRun, killSignal: 'SIGKILL', maxBuffer: longestText } as const;
   return (await run(command, args, { ...limits, encoding: 'utf8' })).stdout;
 }
 
@@ -117,7 +117,7 @@ function describeFailure(error: unknown): string {
     .object({ code: z.union([z.string(), z.number()]).nullish(), killed: z.boolean().optional() })
     .catch({})
     .parse({ ...error });
-  if (killed) return `it took longer than ${patience / 1000} s`;
+  if (killed) return `it took longer than ${longestRun / 1000} s`;
   if (typeof code === 'number') return `it exited with ${code}`;
   return code ?? ('cmd' in error ? 'it was ended' : error.message);
 }

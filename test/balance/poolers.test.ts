@@ -51,7 +51,7 @@ it.each([
   const { origin } = await serve(createPooler(Number(pooler.port)));
   pooler.port = new URL(origin).port;
   await expect(openPostgres({ url: pooler.href })).rejects.toThrow(
-    /^the ledger 127\.0\.0\.1:\d+\/t\w+ cannot be opened: a connection pooler such as PgBouncer stands/,
+    /^the ledger 127\.0\.0\.1:\d+\/t\w+ cannot be opened: a connection pooler such as PgBouncer is/,
   );
   expect(await queryDatabase(url, "SELECT FROM pg_tables WHERE tablename = 'steps'")).toEqual([]);
 });

@@ -165,7 +165,7 @@ it('a list of parts for Gemini Embedding 2 is one vector, and a list of texts is
   expect(data).toHaveLength(2);
 });
 
-it("Google's clients are told of faults in Google's words", async () => {
+it("Google's clients get faults in Google's words", async () => {
   const call = googleClient.models.embedContent({
     model: 'mistral/mistral-embed',
     contents: 'ab',

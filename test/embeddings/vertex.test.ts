@@ -40,7 +40,7 @@ function send(id: string): { url: unknown; bodies: unknown[]; lost: string[] } {
 const place = 'projects/house/locations/europe-west1/publishers/google';
 const models = `https://europe-west1-aiplatform.googleapis.com/v1/${place}/models`;
 
-it('Gemini Embedding 2 gets each content by itself, and is told not to cut it', () => {
+it('Gemini Embedding 2 gets each content by itself, and a field against cutting it', () => {
   const settings = { outputDimensionality: 256, autoTruncate: false };
   expect(send('google/gemini-embedding-2')).toEqual({
     url: `${models}/gemini-embedding-2:embedContent`,

@@ -115,7 +115,7 @@ it.each([
   expect((await gateway.ended(before + 1)).at(-1)).toMatchObject({ charge: { cost: 0n, suspect: false } });
 });
 
-it("a call without a model gets OpenAI's usual one, and is told so", async () => {
+it("a call without a model gets OpenAI's usual one, and a header that says so", async () => {
   const { data, response } = await client.moderations.create({ input: 'tea' }).withResponse();
   expect(data.model).toBe('openai/omni-moderation-latest');
   expect(response.headers.get('x-tollgate-defaulted')).toBe('model');

@@ -361,7 +361,7 @@ it('the demo scores by the words that a document shares with the query, and sell
   expect(rawResponse.headers.get('x-tollgate-cost')).toBe('0.001');
 });
 
-it('a key without enough money is told before the vendor is asked', async () => {
+it('a key without enough money is refused before the vendor is asked', async () => {
   const poor = await gateway.newKey({ account: 'poor', credit: '0.002' });
   const asked = vendor.bodies.length;
   const response = await post(

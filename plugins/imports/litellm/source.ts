@@ -1,6 +1,6 @@
 /**
- * A configuration of LiteLLM: its values, the lines they are on, and which of them somebody has read. What
- * nobody has read is named with its line, so that nothing is dropped in silence.
+ * A configuration of LiteLLM: its values, the lines they are on, and which of them were read. What was not
+ * read is named with its line, so that nothing is dropped in silence.
  */
 import { isNode, LineCounter, parseDocument, type Document } from 'yaml';
 import { z } from 'zod';
@@ -76,7 +76,7 @@ export class Source {
     this.#remarks.push({ line, setting: formatPath(path), text });
   }
 
-  /** All remarks by line, with one for each value that nobody read. */
+  /** All remarks by line, with one for each value that was not read. */
   listRemarks(reasons: readonly string[][], path: Path = []) {
     const setting = formatPath(path);
     if (this.#taken.has(setting) || this.#get(path) === undefined) return [];

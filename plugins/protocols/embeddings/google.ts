@@ -120,7 +120,7 @@ function findPredictShare(model: Model): Share {
   return getShare(readPredictFlags(model), { inputs: 1 });
 }
 
-/** Vertex cuts texts unless it is told not to. */
+/** Vertex cuts texts unless a call forbids it. */
 export const predict: Wire<EmbeddingAsk, readonly Vector[]> = {
   name: predictName,
   errors,

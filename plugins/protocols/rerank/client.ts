@@ -34,7 +34,7 @@ export const request = z.looseObject({
 type Name = keyof typeof request.shape;
 const known = new Set(Object.keys(request.shape));
 
-/** Fields that vendors of a form do not take, so that a body with one is written anew. */
+/** Fields that vendors of a form do not take, so that a body with one is written again. */
 const foreign: Readonly<Record<'jina' | 'cohere', readonly Name[]>> = {
   jina: ['max_tokens_per_doc', 'rank_fields'],
   cohere: ['return_documents', 'rank_fields', 'truncation'],

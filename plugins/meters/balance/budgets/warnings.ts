@@ -17,7 +17,7 @@ export interface Forwarding extends Pick<LedgerServiceOptions, 'store' | 'logger
 const lookEvery = 2000;
 const together = 20;
 /** Milliseconds after which another process takes a warning that this one took and did not end. */
-const patience = 60_000;
+const takenFor = 60_000;
 
 /** Returns whether it is kept. */
 async function raiseWarning(warning: Warning, { store, notices }: Forwarding): Promise<boolean> {
@@ -51,7 +51,7 @@ export async function forwardWarnings(forwarding: Forwarding): Promise<void> {
   const { store } = forwarding;
   const at = Date.now();
   if (!(await store.hasDueWarnings({ at }))) return;
-  const due = await store.takeWarnings({ at, until: at + patience, limit: together });
+  const due = await store.takeWarnings({ at, until: at + takenFor, limit: together });
   await Promise.all(due.map((warning) => forwardWarning(warning, forwarding)));
 }
 

@@ -117,7 +117,7 @@ async function applyBudget(
   }
   const order = { ...usualBudget, ...rest, ...(zone !== undefined && { zone }), limit: terms.limit };
   const created = await store.createBudget({ ...order, scope, subject: subject ?? '', per, at });
-  // Somebody else made it just now.
+  // Another process made it just now.
   if (created.status === 'exists') return applyBudget(ledger, counted, terms);
   if (created.status === 'not_found')
     throw buildRefusal('not_found', `there is no ${scope} to make this budget for`);

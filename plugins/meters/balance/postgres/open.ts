@@ -161,7 +161,7 @@ async function requireLedger(query: Query, { url }: Address): Promise<void> {
 const unsupportedParameter = '08P01';
 
 const poolerFault =
-  'a connection pooler such as PgBouncer stands in front of PostgreSQL, and a ledger needs connections ' +
+  'a connection pooler such as PgBouncer is in front of PostgreSQL, and a ledger needs connections ' +
   'that stay with one server process: use the address of PostgreSQL itself, where each process of a ' +
   'gateway has at most five';
 
