@@ -173,6 +173,24 @@ async function refusePooler(client: Client): Promise<void> {
   throw new Error(poolerFault);
 }
 
+/**
+ * How often the tables are brought up to date. Gateways of the version before write meanwhile, and the server
+ * may end a deadlock with them by undoing the change.
+ */
+const mostMigrations = 20;
+
+async function migrateDuringCalls(client: Client): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await migrate(client);
+    } catch (error) {
+      const isConflict = getCode(error)?.startsWith('40') === true;
+      if (!isConflict || attempt === mostMigrations) throw error;
+      await sleep(pause * attempt);
+    }
+  }
+}
+
 /** Brings the tables up to date. Throws if commits are not durable, since the ledger depends on that. */
 async function prepareTables(address: Address, mustExist: boolean): Promise<void> {
   const client = new Client(buildMigrationConfig(address));
@@ -188,7 +206,7 @@ async function prepareTables(address: Address, mustExist: boolean): Promise<void
     if (row?.synchronous_commit === 'off')
       throw new Error('synchronous_commit is off, and a commit has to be on disk when it is answered');
     if (mustExist) await requireLedger(createQuery(client), address);
-    await migrate(client);
+    await migrateDuringCalls(client);
   } finally {
     await client.end();
   }
