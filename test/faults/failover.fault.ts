@@ -66,9 +66,16 @@ function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   }
 }
 
+/** What ends with the test, since PostgreSQL outlives the Patroni that started it. */
+const machines: Machine[] = [];
+
 afterAll(() => {
   signalAll(
     [...children].flatMap(({ pid }) => (pid === undefined ? [] : listFamily(pid))),
+    'SIGKILL',
+  );
+  signalAll(
+    machines.flatMap((machine) => machine.listProcesses()),
     'SIGKILL',
   );
   rmSync(folder, { recursive: true, force: true });
@@ -186,7 +193,6 @@ async function startCluster(): Promise<{ readonly url: string; readonly machines
     '/usr/bin/etcd',
     Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
   );
-  const machines: Machine[] = [];
   for (const name of ['one', 'two'])
     machines.push(new Machine(name, await findFreePort(), await findFreePort(), etcd));
   for (const machine of machines) machine.start();
