@@ -208,7 +208,7 @@ describe.runIf(hasBrowser)('the console in trouble', () => {
     expect(await page.getByText('The example is').count()).toBe(0);
     await page.unroute('**/admin/models');
     await button('Try again').click();
-    await page.getByText('The example is a call of 1,000 tokens in, 500 out, or of one').waitFor();
+    await page.getByText('The example is a call of 1,000 tokens in, 500 out, of one').waitFor();
   });
 
   it('closes a dialog when a link in it, or a step back, leads to another page', async () => {
