@@ -115,10 +115,14 @@ it('a start prints providers, URLs, examples, once the key, and takes empty for 
   await gateway.stop('SIGTERM');
   expect(printed).not.toContain('0.0.0.0');
   expect(printed).toMatch(
-    new RegExp(`openai +${gateway.url}/v1 +chat-completions, responses, images, completions, embeddings, moderations\n`),
+    new RegExp(
+      `openai +${gateway.url}/v1 +chat-completions, responses, images, completions, embeddings, moderations\n`,
+    ),
   );
   expect(printed).toMatch(new RegExp(`@anthropic-ai/sdk +${gateway.url}/alpha +messages\n`));
-  expect(printed).toMatch(new RegExp(`@google/genai +${gateway.url}/beta +generate-content, embed-content\n`));
+  expect(printed).toMatch(
+    new RegExp(`@google/genai +${gateway.url}/beta +generate-content, embed-content\n`),
+  );
   expect(printed).toMatch(/^Providers: demo(?:, demo-[a-z]+)*\.\nOff: xai \(set XAI_API_KEY\)\.\n/m);
   expect(printed).toMatch(/\nFor operators: http.* \(sign in with the secret in .*operator-secret\)\n/);
   const lines = printed.trimEnd().split('\n');
