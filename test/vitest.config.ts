@@ -43,10 +43,14 @@ const leftOut =
 
 const root = join(import.meta.dirname, '..');
 
-/** Short files that wait long, for leases to end. The last to begin would keep the whole run waiting. */
-const patient = ['blocked-process', 'killed-gateways', 'settle-after-reply', 'suspended-process'].map(
-  (name) => `/test/balance/${name}.test.ts`,
-);
+/** Files that wait long, for leases to end or for minutes. The last to begin would keep the whole run waiting. */
+const patient = [
+  'notices/flows',
+  'notices/processes',
+  ...['blocked-process', 'killed-gateways', 'settle-after-reply', 'suspended-process'].map(
+    (name) => `balance/${name}`,
+  ),
+].map((name) => `/test/${name}.test.ts`);
 
 /** Vitest begins with the longest files. Without an earlier run it takes the largest for the longest. */
 class PatientFirst extends BaseSequencer {
