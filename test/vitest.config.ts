@@ -43,7 +43,7 @@ const leftOut =
 
 const root = join(import.meta.dirname, '..');
 
-/** Files that wait long, for leases to end or for minutes. The last to begin would keep the whole run waiting. */
+/** Files that wait long, for leases or for minutes. The last to begin would keep the whole run waiting. */
 const patient = [
   'notices/flows',
   'notices/processes',
