@@ -3,6 +3,7 @@
  * fields pass, `null` means unset.
  */
 import { z } from 'zod';
+import { mostTexts, readTexts, type TextOrTokens } from '../../shared/openai/texts.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, allowNumber, modelId } from '../../shared/wire-kit/wire-check.ts';
@@ -10,33 +11,15 @@ import { allowInteger, allowNumber, modelId } from '../../shared/wire-kit/wire-c
 export const protocolName = 'completions';
 export const bag = createBag(protocolName);
 
-/** OpenAI continues no more prompts at once, and the numbers of tokens are quickly checked. */
-const mostPrompts = 2048;
-const mostTokens = 1_048_576;
-
-const isTokens = (value: unknown): value is number[] =>
-  Array.isArray(value) &&
-  value.length > 0 &&
-  value.length <= mostTokens &&
-  value.every((token) => Number.isSafeInteger(token) && token >= 0);
-
-/** What is continued: a text, or the numbers of its tokens. */
-export type Prompt = string | readonly number[];
+const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** The prompts of a body; undefined if they are none. */
-export function readPrompts(value: unknown): readonly Prompt[] | undefined {
-  if (typeof value === 'string' || isTokens(value)) return [value];
-  if (!Array.isArray(value) || value.length === 0 || value.length > mostPrompts) return undefined;
-  if (value.every((each) => typeof each === 'string')) return value;
-  const tokens = value.reduce(
-    (sum: number, each: unknown) => sum + (Array.isArray(each) ? each.length : 0),
-    0,
-  );
-  return tokens <= mostTokens && value.every(isTokens) ? value : undefined;
+export function readPrompts(value: unknown): readonly TextOrTokens[] | undefined {
+  return readTexts(value, isText);
 }
 
 const promptText =
-  `a text, an array of at most ${mostPrompts} texts, the numbers of the tokens of one text, or an array of ` +
+  `a text, an array of at most ${mostTexts} texts, the numbers of the tokens of one text, or an array of ` +
   'such arrays';
 
 const stop = z.union(

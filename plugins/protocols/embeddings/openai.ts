@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { GatewayError, toCount, type Model, type Usage } from '../../../core/index.ts';
 import type { ClientWire, ReadAnswer, Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
+import { mostTexts, readTexts } from '../../shared/openai/texts.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { readLabels } from '../../shared/wire-kit/read-call.ts';
 import { readList, readObject, readObjects } from '../../shared/wire-kit/values.ts';
@@ -34,34 +35,14 @@ import { encodeVector, quicklyWritten, readVector, writeVector, type Vector } fr
 export const wireName = 'embeddings';
 export const readFlags = createReader(wireName);
 
-/** What OpenAI takes. The numbers of all tokens together are limited so that they are quickly checked. */
-const mostInputs = 2048;
-const mostTokens = 1_048_576;
-
-const isTokens = (value: unknown): value is number[] =>
-  Array.isArray(value) &&
-  value.length > 0 &&
-  value.length <= mostTokens &&
-  value.every((token) => Number.isSafeInteger(token) && token >= 0);
-
 const isEncoded = (input: Input): boolean => typeof input === 'string' || typeof input[0] === 'number';
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-/** The inputs of a body; undefined if they are none. */
-function readInputs(value: unknown): readonly Input[] | undefined {
-  if (isText(value) || isTokens(value)) return [value];
-  if (!Array.isArray(value) || value.length === 0 || value.length > mostInputs) return undefined;
-  if (value.every(isText)) return value;
-  const tokens = value.reduce(
-    (sum: number, each: unknown) => sum + (Array.isArray(each) ? each.length : 0),
-    0,
-  );
-  return tokens <= mostTokens && value.every(isTokens) ? value : undefined;
-}
+const readInputs = (value: unknown): readonly Input[] | undefined => readTexts(value, isText);
 
 const inputText =
-  `a text that is not empty, an array of at most ${mostInputs} of them, the numbers of the tokens of one ` +
+  `a text that is not empty, an array of at most ${mostTexts} of them, the numbers of the tokens of one ` +
   'text, or an array of such arrays';
 
 /** The words of Cohere, Voyage, Jina and NVIDIA, and those of the gateway. */
@@ -143,7 +124,7 @@ function takesAsIs(
 ): boolean {
   const { tokens, base64 } = flags;
   return (
-    inputs.length <= getShare({ ...flags, base64: encoding === 'base64' }, { inputs: mostInputs }).inputs &&
+    inputs.length <= getShare({ ...flags, base64: encoding === 'base64' }, { inputs: mostTexts }).inputs &&
     (base64 || encoding === 'float') &&
     (tokens || typeof inputs[0] === 'string') &&
     purpose === undefined &&
@@ -179,7 +160,7 @@ export function decodeList(
   return { answer: readVectors(vectors, ask, answered), usage: decodeUsage(readObject(usage)) };
 }
 
-const findShare = (model: Model): Share => getShare(readFlags(model), { inputs: mostInputs });
+const findShare = (model: Model): Share => getShare(readFlags(model), { inputs: mostTexts });
 
 export const openai: Wire<EmbeddingAsk, readonly Vector[]> = {
   name: wireName,

@@ -1,0 +1,32 @@
+/**
+ * The field of OpenAI's calls that are no chats: a text, several, or the numbers of the tokens of one or of
+ * several.
+ */
+
+/** A text, or the numbers of its tokens. */
+export type TextOrTokens = string | readonly number[];
+
+/** OpenAI takes no more at once. All tokens together are limited so that they are quickly checked. */
+export const mostTexts = 2048;
+const mostTokens = 1_048_576;
+
+const isTokens = (value: unknown): value is number[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.length <= mostTokens &&
+  value.every((token) => Number.isSafeInteger(token) && token >= 0);
+
+/** The texts of a field; undefined if it holds none. */
+export function readTexts(
+  value: unknown,
+  isText: (value: unknown) => value is string,
+): readonly TextOrTokens[] | undefined {
+  if (isText(value) || isTokens(value)) return [value];
+  if (!Array.isArray(value) || value.length === 0 || value.length > mostTexts) return undefined;
+  if (value.every(isText)) return value;
+  const tokens = value.reduce(
+    (sum: number, each: unknown) => sum + (Array.isArray(each) ? each.length : 0),
+    0,
+  );
+  return tokens <= mostTokens && value.every(isTokens) ? value : undefined;
+}
