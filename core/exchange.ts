@@ -265,6 +265,8 @@ export const notPermitted = 'the key may not call it';
 
 export const notPriced = 'it has no price for what the call asks for';
 
+export const notComparable = 'what another model makes cannot be compared';
+
 /** Whether both are the same place to call: a tap may change the price of a target. */
 function isSameTarget(one: Target, other: Target | undefined): boolean {
   return one === other || (one.provider === other?.provider && one.model.id === other.model.id);

@@ -5,7 +5,7 @@
  */
 import { getAskedMode, getModeRates } from '../billing/cost.ts';
 import type { Catalog } from '../catalog.ts';
-import { type Parsed, type Target, notPermitted, notPriced } from '../exchange.ts';
+import { type Parsed, type Target, notComparable, notPermitted, notPriced } from '../exchange.ts';
 import { filterPermitted } from '../http/access.ts';
 import { isModality, type Model } from '../model-facts.ts';
 import { findRate, type Fee, type Price } from '../price-terms.ts';
@@ -51,8 +51,15 @@ function canMake({ output }: Model, { makes: wanted }: Protocol): boolean {
   return wanted === undefined ? output.some(isModality) : output.includes(wanted);
 }
 
-/** The error for a call to an unknown model. If the name is no id, it says what an id looks like. */
-function buildModelError(catalog: Catalog, model: string): GatewayError {
+/** The error for a model that cannot answer. If the name is no id, it says what an id looks like. */
+function buildModelError(catalog: Catalog, model: string, protocol: Protocol): GatewayError {
+  const offered = catalog.find(model).map((offer) => offer.model);
+  if (offered.length > 0 && !offered.some((each) => canMake(each, protocol))) {
+    const { makes = 'conversations' } = protocol;
+    const made = offered[0]?.output.join(' and ');
+    const message = `The model "${model}" makes ${made}, not ${makes}: call an endpoint for that.`;
+    return new GatewayError('invalid_request', message, { param: 'model' });
+  }
   if (model.includes('/') || catalog.findNamed(model).length > 0) return catalog.buildMissingError(model);
   const name = JSON.stringify(model.slice(0, 200));
   return new GatewayError(
@@ -68,11 +75,18 @@ export function allowTargets(
   parsed: Parsed,
   targets: readonly Target[],
 ): readonly Target[] {
-  if (targets.length === 0) throw buildModelError(catalog, parsed.call.model);
+  if (targets.length === 0) throw buildModelError(catalog, parsed.call.model, parsed.protocol);
   const { trace, principal } = parsed;
   const allowed = trace.note('key', notPermitted, targets, filterPermitted(targets, principal));
-  return chooseProtocols(trace.note('prices', notPriced, allowed, filterPriced(allowed, parsed)), parsed);
+  const priced = trace.note('prices', notPriced, allowed, filterPriced(allowed, parsed));
+  if (parsed.protocol.makes === undefined) return chooseProtocols(priced, parsed);
+  return trace.note('model', notComparable, priced, priced.filter(isOfModel(priced[0])));
 }
+
+const isOfModel =
+  (first: Target | undefined) =>
+  ({ model }: Target): boolean =>
+    model.id === first?.model.id;
 
 /** Chooses the protocol of each target. If a target has several, its provider decides. */
 function chooseProtocols(targets: readonly Target[], parsed: Parsed): readonly Target[] {

@@ -96,9 +96,9 @@ it('a chat with a model of embeddings gets a 400 that says where it is called', 
   const messages = [{ role: 'user', content: 'Hello!' }] as const;
   await expect(
     client.chat.completions.create({ model: 'demo/embed', messages: [...messages] }),
-  ).rejects.toThrow('makes embeddings and nothing else: send it to /v1/embeddings');
+  ).rejects.toThrow('The model "demo/embed" makes embeddings, not conversations');
   await expect(client.embeddings.create({ model: 'demo/echo', input: 'a' })).rejects.toThrow(
-    'The model "demo/echo" does not make embeddings.',
+    'The model "demo/echo" makes text, not embeddings: call an endpoint for that.',
   );
 });
 

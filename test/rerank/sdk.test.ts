@@ -380,11 +380,14 @@ it('a key without enough money is refused before the vendor is asked', async () 
 it('a chat with a model of scores gets a 400 that says where it is called', async () => {
   const chat = { model: 'demo/rank', messages: [{ role: 'user', content: 'Hello!' }] };
   expect(await (await post('/v1/chat/completions', chat)).json()).toMatchObject({
-    error: { message: expect.stringContaining('makes scores and nothing else: send it to /v1/rerank') },
+    error: { message: expect.stringContaining('makes scores, not conversations') },
   });
   const rank = await post('/v1/rerank', { model: 'demo/echo', query: 'q', documents });
   expect(await rank.json()).toMatchObject({
-    error: { message: 'The model "demo/echo" does not make scores.', param: 'model' },
+    error: {
+      message: 'The model "demo/echo" makes text, not scores: call an endpoint for that.',
+      param: 'model',
+    },
   });
 });
 

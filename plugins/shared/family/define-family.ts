@@ -121,7 +121,7 @@ function buildClient<Ask extends object, Answer>(
   };
 }
 
-type Named = Pick<Family<never, never>, 'name' | 'makes' | 'path'>;
+type Named = Pick<Family<never, never>, 'name' | 'makes'>;
 
 function readAsk<Ask>({ name, makes }: Named, request: CanonicalRequest): Ask {
   const { task } = request;
@@ -179,16 +179,6 @@ function buildProtocol<Ask extends object, Answer>(
   };
 }
 
-/** Says what a model is for, if it was called in another way. */
-function explainMissing(host: Host, { makes, path }: Named, protocol: Protocol, model: string): void {
-  const offers = host.catalog.find(model);
-  const isOurs = protocol.makes === makes;
-  const isMade = offers.some((offer) => offer.model.output.includes(makes));
-  if (offers.length === 0 || isOurs === isMade) return;
-  const message = isOurs ? `does not make ${makes}.` : `makes ${makes} and nothing else: send it to ${path}.`;
-  throw new GatewayError('invalid_request', `The model "${model}" ${message}`, { param: 'model' });
-}
-
 /** Offers the demo model, if the demo is among the plugins. */
 function offerDemo<Ask extends object, Answer>(host: Host, family: Family<Ask, Answer>): void {
   const { demo } = family;
@@ -235,13 +225,6 @@ export function defineFamily<Ask extends object, Answer>(
         if (wire.client?.address) host.addAddress({ protocol: wire.name, ...wire.client.address });
       }
       offerDemo(host, family);
-      // Runs after the taps that add targets, as an alias of several models does.
-      const because = 'answers of two models cannot be compared';
-      host.hooks.route.tap({ name: family.name, stage: 1, because }, (targets, { protocol, call }) => {
-        if (targets.length === 0) explainMissing(host, family, protocol, call.model);
-        if (protocol.makes !== family.makes) return targets;
-        return targets.filter(({ model }) => model.id === targets[0]?.model.id);
-      });
     },
   });
 }

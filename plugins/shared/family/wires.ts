@@ -27,7 +27,7 @@ export interface Family<Ask extends object, Answer> {
   readonly name: string;
   /** What its models produce: a word in the `output` of their facts. */
   readonly makes: string;
-  /** Where its calls go, for errors. */
+  /** The path of its calls, by which its demo model is asked. */
   readonly path: string;
   readonly wires: readonly Wire<Ask, Answer>[];
   /** Joins the answers to the bodies of one call, in their order. */

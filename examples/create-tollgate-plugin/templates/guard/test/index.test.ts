@@ -1,4 +1,4 @@
-/** The guard, in a gateway with the demo model, which repeats what it is told. */
+/** The guard, in a gateway with the demo model, which repeats what it gets. */
 import { bearer } from 'tollgate/plugins/auth/bearer';
 import { balance } from 'tollgate/plugins/meters/balance';
 import { chatCompletions } from 'tollgate/plugins/protocols/chat-completions';
