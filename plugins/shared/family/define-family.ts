@@ -194,22 +194,22 @@ function offerDemo<Ask extends object, Answer>(host: Host, family: Family<Ask, A
     if (!host.providers.find('demo')) return;
     host.providers.add(provider);
     host.catalog.offer(provider, [checkModel(demo.model)]);
-  });
-  host.hooks.dispatch.tap(`${family.name}-demo`, ({ body }, { attempt, id }) => {
-    if (attempt.target.provider !== provider) return undefined;
-    attempt.sent = true;
-    const match = client.match('POST', family.path) ?? { operation: 'generate' };
-    // It may be one of several bodies of the call.
-    const { ask } = client.read(JSON.parse(Buffer.from(body).toString()), match);
-    const { answer, usage } = demo.answer(ask);
-    const texts = client.write(answer, ask, { id, model: demo.model.id, created: 0, usage });
-    async function* write(): AsyncGenerator<Uint8Array> {
-      for (const text of texts) {
-        yield Buffer.from(text);
-        await nextTurn();
+    host.hooks.dispatch.tap(`${family.name}-demo`, ({ body }, { attempt, id }) => {
+      if (attempt.target.provider !== provider) return undefined;
+      attempt.sent = true;
+      const match = client.match('POST', family.path) ?? { operation: 'generate' };
+      // It may be one of several bodies of the call.
+      const { ask } = client.read(JSON.parse(Buffer.from(body).toString()), match);
+      const { answer, usage } = demo.answer(ask);
+      const texts = client.write(answer, ask, { id, model: demo.model.id, created: 0, usage });
+      async function* write(): AsyncGenerator<Uint8Array> {
+        for (const text of texts) {
+          yield Buffer.from(text);
+          await nextTurn();
+        }
       }
-    }
-    return { status: 200, headers: { 'content-type': 'application/json' }, body: write() };
+      return { status: 200, headers: { 'content-type': 'application/json' }, body: write() };
+    });
   });
 }
 
