@@ -223,11 +223,8 @@ export class NoticeOutbox {
     const channels = [...this.channels.values()].filter((channel) => channel.takes(told));
     const account = told.accounts?.[0] ?? null;
     const values = [id, event, subject, account, at, JSON.stringify({ event, subject, ...body })];
-    const addresses = channels.map((channel) => {
-      const times = this.#urgent.get(joinNames(id, channel.name)) === Infinity ? [null, at] : [at, null];
-      return { sql: sql.address, values: [id, channel.name, at, ...times] };
-    });
     try {
+      const addresses = await Promise.all(channels.map((channel) => this.#address(told, channel)));
       await this.#writeInTime([{ sql: sql.raise, values }, ...addresses]);
       this.#known.set(name, true);
     } catch (error) {
@@ -241,13 +238,27 @@ export class NoticeOutbox {
     resolve(this.#known.has(name));
   }
 
+  /** Of an urgent notice, which may have been sent from memory, it asks what the other workers did. */
+  async #address({ id, at, isUrgent }: Told, { name }: Channel): Promise<TableStatement> {
+    const holder = isUrgent ? await this.#claim(joinNames(id, name)) : undefined;
+    // The worker that sends it now notes it here. If that one dies, the notice is due later.
+    const due = typeof holder === 'number' ? at + claimed : at;
+    const times = holder === 'sent' ? [null, at] : [due, null];
+    return { sql: sql.address, values: [id, name, at, ...times] };
+  }
+
+  async #claim(name: string): Promise<unknown> {
+    if (this.#urgent.get(name) === Infinity) return 'sent';
+    return this.#options.workers.askSupervisor(claimTopic, { name, isSent: false });
+  }
+
   /** Sends without the tables, once by all workers. Never rejects; a later call tries again what failed. */
   async #sendUrgent(told: Told, channel: Channel): Promise<void> {
     const { workers, logger } = this.#options;
     const name = joinNames(told.id, channel.name);
     if (Date.now() < (this.#urgent.get(name) ?? 0)) return;
     this.#urgent.set(name, Date.now() + urgentPause);
-    const holder = await workers.askSupervisor(claimTopic, { name, isSent: false });
+    const holder = await this.#claim(name);
     if (typeof holder === 'number') return;
     try {
       if (holder !== 'sent') await sendInTime(channel, buildMessage(told));

@@ -23,7 +23,8 @@ export const sql = {
   raise: `INSERT INTO plugin_notices_raised (id, event, subject, account, at, body)
     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING`,
   address: `INSERT INTO plugin_notices_deliveries (notice, channel, at, attempts, due, done)
-    VALUES ($1, $2, $3, 0, $4, $5) ON CONFLICT (notice, channel) DO NOTHING`,
+    VALUES ($1, $2, $3, 0, $4, $5) ON CONFLICT (notice, channel) DO UPDATE
+    SET due = excluded.due, done = excluded.done WHERE excluded.done IS NOT NULL`,
   count: `SELECT channel, count(due) AS pending, count(*) - count(due) AS failed,
       coalesce(min(due), 0) AS next
     FROM plugin_notices_deliveries WHERE done IS NULL GROUP BY channel`,
