@@ -1,8 +1,9 @@
 /**
- * Four gateways on one PostgreSQL, behind HAProxy, beside one, and beside four that share nothing: processor
- * time of a call at 32 connections, for the gateways and for the database apart. Then processes that only
- * reserve and settle, on one account and on one each: what the database carries, its time for a call, and how
- * often its processes wait for a lock. On few cores the rates say little; the times do.
+ * Four gateways on one PostgreSQL, behind HAProxy, beside one, and beside four that share nothing and so show
+ * what the machine costs: processor time of a call, for the gateways and for the database apart. Each gateway
+ * has 32 connections, and once all have 32 together, when fewer calls share a commit. Then processes that
+ * only reserve and settle, on one account and on one each: what the database carries, its time for a call,
+ * and how often its processes wait for a lock. On few cores the rates say little; the times do.
  *
  * node test/bench/gateways.ts     BENCH_ROUNDS=3 BENCH_SECONDS=3 LEDGER_PAIRS=20000
  */
@@ -30,7 +31,7 @@ const rounds = Number(process.env.BENCH_ROUNDS ?? 3);
 const seconds = Number(process.env.BENCH_SECONDS ?? 3);
 const pairs = Number(process.env.LEDGER_PAIRS ?? 20_000);
 const count = 4;
-const warmUp = 8000;
+const warmUp = 16_000;
 const tell = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** One of the processes that only reserve and settle; it begins when it is told to. */
@@ -128,10 +129,10 @@ export default { ...delivered, plugins };\n`,
     return { ...first, name, origin };
   }
 
-  async measure(targets: readonly Target[], gateways: readonly Target[]): Promise<Measured> {
+  async measure(targets: readonly Target[], gateways: readonly Target[], total = 32): Promise<Measured> {
     const sum = (): number => gateways.reduce((all, { pid }) => all + readUsage(pid).cpu, 0);
     const [own, database] = [sum(), this.readDatabaseTime()];
-    const options = { connections: 32 / targets.length, seconds, folder: this.#folder };
+    const options = { connections: total / targets.length, seconds, folder: this.#folder };
     const results = await Promise.all(targets.map((target) => load(target, calls.json, options)));
     const made = results.reduce((all, { requests }) => all + requests, 0);
     return { made, gateways: sum() - own, database: this.readDatabaseTime() - database };
@@ -199,18 +200,21 @@ async function compare(bench: Bench, url: string): Promise<void> {
     four.push(await bench.startGateway(`four-${index}`, shared.url));
     apart.push(await bench.startGateway(`apart-${index}`, (await createDatabase(url)).url));
   }
+  const balancer = await bench.startBalancer('one', [one]);
+  const joint = await bench.startBalancer('four', four);
   const setups = [
-    ['one gateway', [await bench.startBalancer('one', [one])], [one]],
-    ['four gateways, one database', [await bench.startBalancer('four', four)], four],
-    ['four that share nothing', apart, apart],
+    ['one gateway', [balancer], [one], 32],
+    ['four gateways, one database, as much in all', [joint], four, 32],
+    ['four gateways, one database, as much each', [joint], four, 32 * count],
+    ['four that share nothing, as much each', apart, apart, 32 * count],
   ] as const;
   // One after the other: a cold process that shares the processors answers next to nothing.
   for (const gateway of new Set(setups.flatMap(([, , gateways]) => gateways)))
     for (let made = 0; made < warmUp;) made += (await bench.measure([gateway], [gateway])).made;
   const measured = setups.map((): Measured[] => []);
   for (let round = 0; round < rounds; round += 1)
-    for (const [index, [, targets, gateways]] of setups.entries())
-      measured[index]?.push(await bench.measure(targets, gateways));
+    for (const [index, [, targets, gateways, total]] of setups.entries())
+      measured[index]?.push(await bench.measure(targets, gateways, total));
   for (const [index, [name]] of setups.entries()) {
     const own = measured[index] ?? [];
     const compute = (part: 'gateways' | 'database'): string =>
