@@ -34,7 +34,7 @@ const count = 4;
 const warmUp = 16_000;
 const tell = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** One of the processes that only reserve and settle; it begins when it is told to. */
+/** One of the processes that only reserve and settle; it begins at a line on its input. */
 async function spend(url: string): Promise<void> {
   const store = await openPostgres({ url });
   await fill(store).catch(() => undefined);
