@@ -1,7 +1,7 @@
 /** Describes the endpoints for the OpenAPI document. Fields that providers add pass too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
-import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+import { count, describePost } from '../../shared/wire-kit/reply-schemas.ts';
 import { batchBody, singleBody } from './google-client.ts';
 import { request } from './openai.ts';
 
@@ -30,16 +30,7 @@ const reply = z
   .meta({ title: 'EmbeddingResult' });
 
 export function describeOpenai(): CallDescription[] {
-  return [
-    {
-      method: 'POST',
-      path: '/v1/embeddings',
-      summary: 'Make vectors of texts',
-      body: { 'application/json': body },
-      replies: { 200: { 'application/json': reply } },
-      error: errorSchema,
-    },
-  ];
+  return [describePost({ path: '/v1/embeddings', summary: 'Make vectors of texts', body, reply })];
 }
 
 const googleError = z
@@ -54,30 +45,20 @@ const content = { parts: [{ text: 'A lighthouse' }] };
 
 /** Google's two calls. */
 export function describeGoogle(): CallDescription[] {
-  const single = singleBody.meta({ title: 'EmbedContentRequest', examples: [{ content }] });
-  const batch = batchBody.meta({
-    title: 'BatchEmbedContentsRequest',
-    examples: [{ requests: [{ content }] }],
-  });
-  const one = z.looseObject({ embedding, usageMetadata }).meta({ title: 'EmbedContentResponse' });
-  const several = z
-    .looseObject({ embeddings: z.array(embedding), usageMetadata })
-    .meta({ title: 'BatchEmbedContentsResponse' });
-  const shared = { method: 'POST', error: googleError } as const;
-  return [
-    {
-      ...shared,
-      path: '/beta/v1beta/models/{model}:embedContent',
-      summary: 'Make one vector of a content',
-      body: { 'application/json': single },
-      replies: { 200: { 'application/json': one } },
-    },
-    {
-      ...shared,
-      path: '/beta/v1beta/models/{model}:batchEmbedContents',
-      summary: 'Make a vector of each content',
-      body: { 'application/json': batch },
-      replies: { 200: { 'application/json': several } },
-    },
-  ];
+  const path = '/beta/v1beta/models/{model}';
+  const single = {
+    path: `${path}:embedContent`,
+    summary: 'Make one vector of a content',
+    body: singleBody.meta({ title: 'EmbedContentRequest', examples: [{ content }] }),
+    reply: z.looseObject({ embedding, usageMetadata }).meta({ title: 'EmbedContentResponse' }),
+  };
+  const batch = {
+    path: `${path}:batchEmbedContents`,
+    summary: 'Make a vector of each content',
+    body: batchBody.meta({ title: 'BatchEmbedContentsRequest', examples: [{ requests: [{ content }] }] }),
+    reply: z
+      .looseObject({ embeddings: z.array(embedding), usageMetadata })
+      .meta({ title: 'BatchEmbedContentsResponse' }),
+  };
+  return [single, batch].map((call) => describePost(call, { error: googleError }));
 }

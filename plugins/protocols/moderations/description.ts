@@ -1,7 +1,7 @@
 /** Describes the endpoint for the OpenAPI document. Fields that providers add pass too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
-import { errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+import { describePost } from '../../shared/wire-kit/reply-schemas.ts';
 import { request, verdict } from './wire.ts';
 
 const examples = [{ model: 'demo/guard', input: 'Tea or coffee?' }];
@@ -15,7 +15,5 @@ const reply = z
   .meta({ title: 'ModerationResult' });
 
 export function describeCalls(): CallDescription[] {
-  const [path, summary] = ['/v1/moderations', 'Judge texts and pictures'];
-  const replies = { 200: { 'application/json': reply } };
-  return [{ method: 'POST', path, summary, body: { 'application/json': body }, replies, error: errorSchema }];
+  return [describePost({ path: '/v1/moderations', summary: 'Judge texts and pictures', body, reply })];
 }

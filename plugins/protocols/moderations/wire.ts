@@ -8,6 +8,7 @@ import type { Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import { refuse } from '../../shared/wire-kit/losses.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
+import { matchPost } from '../../shared/wire-kit/read-call.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import { isObject, overlay, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { checkWire, mediaUrl, modelId } from '../../shared/wire-kit/wire-check.ts';
@@ -71,10 +72,7 @@ export const wire: Wire<ModerationAsk, Verdicts> = {
   name: 'moderations',
   errors: { encodeError, decodeError },
   client: {
-    match: (method, path) =>
-      method === 'POST' && (path === '/v1/moderations' || path === '/moderations')
-        ? { operation: 'generate' }
-        : undefined,
+    match: matchPost('/v1/moderations', '/moderations'),
     read(body) {
       const { model, input, provider, ...others } = checkWire(request, body);
       return {

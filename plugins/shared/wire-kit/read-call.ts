@@ -5,6 +5,7 @@
 import type {
   CanonicalRequest,
   ClientCall,
+  ClientSide,
   Fee,
   InputSize,
   Labels,
@@ -23,6 +24,12 @@ export function readLabels({ user, safety_identifier: id, metadata }: LabelField
   return user || id || metadata
     ? { user: (user || id) ?? undefined, metadata: metadata ?? undefined }
     : undefined;
+}
+
+/** Matches calls of one kind, which are posted to these paths. */
+export function matchPost(...paths: readonly string[]): ClientSide['match'] {
+  return (method, path) =>
+    method === 'POST' && paths.includes(path) ? { operation: 'generate' } : undefined;
 }
 
 /** What the gateway decides by. */

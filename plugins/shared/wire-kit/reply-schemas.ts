@@ -3,7 +3,7 @@
  * them.
  */
 import { z } from 'zod';
-import type { Description } from '../../../core/index.ts';
+import type { CallDescription, Description } from '../../../core/index.ts';
 import type { PageParameters } from './model-listing.ts';
 
 /** The error body of chat-completions, responses and images, and of paths that belong to no protocol. */
@@ -17,6 +17,24 @@ export const errorSchema = z
     }),
   })
   .meta({ title: 'Error' });
+
+type Posted = Pick<CallDescription, 'path' | 'summary'> & Readonly<Record<'body' | 'reply', z.ZodType>>;
+
+/** Describes a call of JSON. `streams`: whether the reply may come in chunks of its own form. */
+export function describePost(
+  { path, summary, body, reply }: Posted,
+  { error = errorSchema, streams = false }: { readonly error?: z.ZodType; readonly streams?: boolean } = {},
+): CallDescription {
+  const chunks = streams && { 'text/event-stream': z.union([reply, error]) };
+  return {
+    method: 'POST',
+    path,
+    summary,
+    body: { 'application/json': body },
+    replies: { 200: { 'application/json': reply, ...chunks } },
+    error,
+  };
+}
 
 export const architecture = z.looseObject({
   modality: z.string(),
