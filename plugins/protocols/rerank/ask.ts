@@ -1,5 +1,6 @@
 /** What is asked of rerankers and what they answer, whatever the wire, and by what they are billed. */
 import { GatewayError, toCount, type Fee, type InputSize, type Usage } from '../../../core/index.ts';
+import { refuse } from '../../shared/wire-kit/losses.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
 import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
@@ -35,9 +36,7 @@ export function readDocument(document: Document, index: number, names?: readonly
   if (!names && typeof document.text === 'string') return document.text;
   const param = `documents[${index}]`;
   if (!names && document.image !== undefined)
-    throw new GatewayError('unsupported_parameter', `"${param}.image" is a picture: send texts only.`, {
-      param: `${param}.image`,
-    });
+    refuse(`${param}.image`, `"${param}.image" is a picture: send texts only.`);
   const known = (names ?? Object.keys(document)).filter((name) => Object.hasOwn(document, name));
   const [first, ...others] = known;
   if (first === undefined)

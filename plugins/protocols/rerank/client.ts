@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { ClientWire } from '../../shared/family/wires.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
+import { matchPost } from '../../shared/wire-kit/read-call.ts';
 import { pickUnread } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, checkWire, modelId } from '../../shared/wire-kit/wire-check.ts';
 import { boundSearches, measureTexts, readDocument, type RerankAsk, type Result } from './ask.ts';
@@ -40,19 +41,11 @@ const foreign: Readonly<Record<'jina' | 'cohere', readonly Name[]>> = {
   cohere: ['return_documents', 'rank_fields', 'truncation'],
 };
 
-async function loadAbilities() {
-  return (await import('./abilities.json', { with: { type: 'json' } })).default;
-}
-
-export function createClient(
-  form: 'jina' | 'cohere',
-): Omit<ClientWire<RerankAsk, readonly Result[]>, 'describeCalls'> {
+export function createClient(form: 'jina' | 'cohere'): ClientWire<RerankAsk, readonly Result[]> {
   const isJina = form === 'jina';
-  const paths = isJina ? ['/v1/rerank', '/rerank'] : ['/v2/rerank'];
   const usage: [string, ...string[]] = isJina ? ['usage'] : ['meta', 'billed_units'];
   return {
-    match: (method, path) =>
-      method === 'POST' && paths.includes(path) ? { operation: 'generate' } : undefined,
+    match: isJina ? matchPost('/v1/rerank', '/rerank') : matchPost('/v2/rerank'),
     read(body) {
       const wire = checkWire(request, body);
       const { model, query, documents, provider } = wire;
@@ -101,6 +94,8 @@ export function createClient(
       yield `${text}],${JSON.stringify(end).slice(1)}`;
     },
     usagePath: { reply: usage, event: usage },
-    describeAbilities: async () => (await loadAbilities())[form],
+    describeCalls: async () => (await import('./description.ts')).describeCalls(form),
+    describeAbilities: async () =>
+      (await import('./abilities.json', { with: { type: 'json' } })).default[form],
   };
 }

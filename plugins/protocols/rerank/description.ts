@@ -1,7 +1,7 @@
 /** Describes the endpoints for the OpenAPI document. Fields that providers add pass too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
-import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+import { count, describePost } from '../../shared/wire-kit/reply-schemas.ts';
 import { request } from './client.ts';
 
 const documents = ['A lighthouse is a lamp for ships.', 'Tea'];
@@ -22,18 +22,15 @@ const billed = z.looseObject({ search_units: count.optional(), input_tokens: cou
 const meta = z.looseObject({ billed_units: billed });
 const usage = z.looseObject({ total_tokens: count.optional() });
 
-function describe(path: string, summary: string, reply: z.ZodType, error: z.ZodType): CallDescription[] {
-  const replies = { 200: { 'application/json': reply } };
-  return [{ method: 'POST', path, summary, body: { 'application/json': body }, replies, error }];
-}
-
-export function describeJina(): CallDescription[] {
-  const reply = z.looseObject({ results, usage, meta: meta.optional() }).meta({ title: 'RerankResult' });
-  return describe('/v1/rerank', 'Sort documents by how well they answer a query', reply, errorSchema);
-}
-
-export function describeCohere(): CallDescription[] {
+/** Either form has the same body. */
+export function describeCalls(form: 'jina' | 'cohere'): CallDescription[] {
+  if (form === 'jina') {
+    const reply = z.looseObject({ results, usage, meta: meta.optional() }).meta({ title: 'RerankResult' });
+    const summary = 'Sort documents by how well they answer a query';
+    return [describePost({ path: '/v1/rerank', summary, body, reply })];
+  }
   const reply = z.looseObject({ results, meta }).meta({ title: 'CohereRerankResult' });
   const error = z.looseObject({ message: z.string() }).meta({ title: 'CohereError' });
-  return describe('/v2/rerank', "The same in Cohere's form", reply, error);
+  const summary = "The same in Cohere's form";
+  return [describePost({ path: '/v2/rerank', summary, body, reply }, { error })];
 }

@@ -1,68 +1,82 @@
-/** The wires: clients speak the first two, vendors speak all. */
+/** The wires: clients speak the first two, vendors speak all. They differ in the names of fields. */
 import { toCount } from '../../../core/index.ts';
-import type { ReadAnswer, Wire } from '../../shared/family/wires.ts';
+import type { Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
-import { readObject } from '../../shared/wire-kit/values.ts';
+import { readMember, readObject } from '../../shared/wire-kit/values.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { buildUsage, readResults, toSearches, type RerankAsk, type Result } from './ask.ts';
 import { createClient, usualMost } from './client.ts';
 
 type RerankWire = Wire<RerankAsk, readonly Result[]>;
 
-/** As many documents as a vendor takes at once, and the `top` that it is asked for. */
-type Part = RerankAsk & { readonly model: string; readonly top: number | undefined };
-
-interface Form extends Pick<RerankWire, 'name' | 'client' | 'decode'>, Partial<Pick<RerankWire, 'errors'>> {
-  readonly most?: number;
-  /** Fields of clients that its vendors lack. */
-  readonly lacks: readonly ('max_tokens_per_doc' | 'truncation')[];
-  encodePart(part: Part): Fields;
+/** What a vendor is asked at once, by the names of clients. */
+interface Asked extends Fields {
+  readonly model: string;
+  readonly documents: readonly string[];
+  readonly truncation: boolean | undefined;
 }
 
-function createWire({ most = usualMost, lacks, encodePart, ...wire }: Form): RerankWire {
+interface Form extends Pick<RerankWire, 'name' | 'client'>, Partial<Pick<RerankWire, 'errors'>> {
+  /** What the vendor calls the fields that it has, besides the query. */
+  readonly names: Readonly<Record<string, string>>;
+  /** Documents that it takes at once. */
+  readonly most?: number;
+  /** Fields that only it has. */
+  addFields?(asked: Asked): Fields;
+  /** The member of a reply that holds the scores. */
+  readonly results?: string;
+  /** Whether it bills a search for a hundred documents of any length, and reports none. */
+  readonly countsDocuments?: true;
+}
+
+const ownLimit = 'the vendor cuts texts by a limit of its own';
+
+function createWire({
+  names,
+  most = usualMost,
+  addFields,
+  results = 'results',
+  countsDocuments,
+  ...wire
+}: Form): RerankWire {
   return {
     errors: { encodeError, decodeError },
     ...wire,
-    encode(ask, { upstream: model }, { lose, rest }) {
-      const { texts, count, maxTokens, truncation } = ask;
-      const asked = { max_tokens_per_doc: maxTokens !== undefined, truncation: truncation === false };
-      for (const name of lacks) if (asked[name]) lose(name, 'the vendor cuts texts by a limit of its own');
+    encode({ query, texts, count, maxTokens, truncation }, { upstream: model }, { lose, rest }) {
+      const limits = { max_tokens_per_doc: maxTokens, truncation };
+      if (maxTokens !== undefined && !names.max_tokens_per_doc) lose('max_tokens_per_doc', ownLimit);
+      if (truncation === false && !names.truncation) lose('truncation', ownLimit);
       // The best of parts are known when all are scored.
       const top = texts.length <= most && count < texts.length ? count : undefined;
-      return Array.from({ length: Math.ceil(texts.length / most) }, (_, at) =>
-        overlay(rest, encodePart({ ...ask, model, top, texts: texts.slice(at * most, (at + 1) * most) })),
-      );
+      return Array.from({ length: Math.ceil(texts.length / most) }, (_, at) => {
+        const documents = texts.slice(at * most, (at + 1) * most);
+        const asked = { model, documents, top_n: top, ...limits };
+        const named = Object.entries(names).map(([name, own]) => [own, readMember(asked, name)]);
+        return overlay(rest, { query, ...Object.fromEntries(named), ...addFields?.(asked) });
+      });
+    },
+    /** Clones and gateways write the usage of one form of clients, of the other or of both. */
+    decode(body) {
+      const { usage, meta, ...reply } = readObject(body);
+      const [counts, billed] = [readObject(usage), readObject(readObject(meta).billed_units)];
+      const tokens = [counts.total_tokens, counts.prompt_tokens, billed.input_tokens].map(toCount);
+      const answer = readResults(Array.isArray(body) ? body : reply[results]);
+      const stated = toCount(billed.search_units) ?? toCount(counts.search_units);
+      const searches = countsDocuments ? toSearches(answer.length) : stated;
+      return { answer, usage: buildUsage(tokens.find(Boolean), searches) };
     },
   };
 }
 
-function readAnswer(list: unknown, tokens?: number, searches?: number): ReadAnswer<readonly Result[]> {
-  return { answer: readResults(list), usage: buildUsage(tokens, searches) };
-}
-
-/** Reads both forms of clients, as clones and gateways write one, the other or both. */
-function decode(body: unknown): ReadAnswer<readonly Result[]> {
-  const { results, usage, meta } = readObject(body);
-  const [counts, billed] = [readObject(usage), readObject(readObject(meta).billed_units)];
-  const tokens = [counts.total_tokens, counts.prompt_tokens, billed.input_tokens].map(toCount).find(Boolean);
-  return readAnswer(results, tokens, toCount(billed.search_units) ?? toCount(counts.search_units));
-}
-
 export const wireName = 'rerank';
+const usual = { model: 'model', documents: 'documents', top_n: 'top_n' };
 
 export const wires: readonly RerankWire[] = [
   createWire({
     name: wireName,
-    client: {
-      ...createClient('jina'),
-      describeCalls: async () => (await import('./description.ts')).describeJina(),
-    },
-    lacks: ['max_tokens_per_doc'],
-    encodePart: ({ model, query, texts, top, truncation }) => {
-      const more = { top_n: top, return_documents: false, truncation };
-      return { model, query, documents: texts, ...more };
-    },
-    decode,
+    client: createClient('jina'),
+    names: { ...usual, truncation: 'truncation' },
+    addFields: () => ({ return_documents: false }),
   }),
   createWire({
     name: 'cohere-rerank',
@@ -70,65 +84,39 @@ export const wires: readonly RerankWire[] = [
       encodeError: (error, id) => ({ ...encodeError(error), body: { id, message: error.message } }),
       decodeError,
     },
-    client: {
-      ...createClient('cohere'),
-      describeCalls: async () => (await import('./description.ts')).describeCohere(),
-    },
-    lacks: ['truncation'],
-    encodePart: ({ model, query, texts, top, maxTokens }) => {
-      const limits = { top_n: top, max_tokens_per_doc: maxTokens };
-      return { model, query, documents: texts, ...limits };
-    },
-    decode,
+    client: createClient('cohere'),
+    names: { ...usual, max_tokens_per_doc: 'max_tokens_per_doc' },
   }),
   // https://docs.voyageai.com/reference/reranker-api
   createWire({
     name: 'voyage-rerank',
-    lacks: ['max_tokens_per_doc'],
-    encodePart: ({ model, query, texts, top, truncation }) => ({
-      model,
-      query,
-      documents: texts,
-      top_k: top,
-      truncation,
-    }),
-    decode(body) {
-      const { data, usage } = readObject(body);
-      return readAnswer(data, toCount(readObject(usage).total_tokens));
-    },
+    names: { ...usual, top_n: 'top_k', truncation: 'truncation' },
+    results: 'data',
   }),
   // Bedrock's `InvokeModel` for models of Cohere and Amazon. It reports no searches.
   createWire({
     name: 'bedrock-rerank',
-    lacks: ['max_tokens_per_doc', 'truncation'],
-    encodePart({ model, query, texts, top }) {
-      const version = model.startsWith('cohere.') ? 2 : undefined;
-      return { query, documents: texts, top_n: top, api_version: version };
-    },
-    decode: (body) => readAnswer(readObject(body).results),
+    names: { documents: 'documents', top_n: 'top_n' },
+    addFields: ({ model }) => ({ api_version: model.startsWith('cohere.') ? 2 : undefined }),
   }),
-  // Google bills a search for a hundred records of any length, and reports none;
   // https://cloud.google.com/generative-ai-app-builder/docs/ranking
   createWire({
     name: 'google-rank',
     most: 200,
-    lacks: ['max_tokens_per_doc', 'truncation'],
-    encodePart({ model, query, texts }) {
-      const records = texts.map((content, index) => ({ id: String(index), content }));
-      return { model, query, records, ignoreRecordDetailsInResponse: true };
-    },
-    decode(body) {
-      const { records } = readObject(body);
-      return readAnswer(records, undefined, Array.isArray(records) ? toSearches(records.length) : undefined);
-    },
+    names: { model: 'model' },
+    addFields: ({ documents }) => ({
+      records: documents.map((content, index) => ({ id: String(index), content })),
+      ignoreRecordDetailsInResponse: true,
+    }),
+    results: 'records',
+    countsDocuments: true,
   }),
   // Text Embeddings Inference, whose servers take 32 texts unless they are started otherwise;
   // https://huggingface.github.io/text-embeddings-inference
   createWire({
     name: 'tei-rerank',
     most: 32,
-    lacks: ['max_tokens_per_doc'],
-    encodePart: ({ query, texts, truncation: truncate = true }) => ({ query, texts, truncate }),
-    decode: (body) => readAnswer(body),
+    names: { documents: 'texts', truncation: 'truncate' },
+    addFields: ({ truncation = true }) => ({ truncate: truncation }),
   }),
 ];
