@@ -1,7 +1,7 @@
 /** Describes the endpoint for the OpenAPI document. Fields that providers add pass too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
-import { count, errorSchema } from '../../shared/wire-kit/reply-schemas.ts';
+import { count, describePost } from '../../shared/wire-kit/reply-schemas.ts';
 import { request } from './wire.ts';
 
 const prompt = z
@@ -31,14 +31,5 @@ const reply = z
   .meta({ title: 'Completion' });
 
 export function describeCalls(path: string): CallDescription[] {
-  return [
-    {
-      method: 'POST',
-      path,
-      summary: 'Continue a text',
-      body: { 'application/json': body },
-      replies: { 200: { 'application/json': reply, 'text/event-stream': z.union([reply, errorSchema]) } },
-      error: errorSchema,
-    },
-  ];
+  return [describePost({ path, summary: 'Continue a text', body, reply }, { streams: true })];
 }

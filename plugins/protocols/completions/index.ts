@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { definePlugin, type Protocol } from '../../../core/index.ts';
 import { decodeError, encodeError, encodeStreamError } from '../../shared/openai/errors.ts';
 import { describeProtocol } from '../../shared/wire-kit/foreign-fields.ts';
+import { matchPost } from '../../shared/wire-kit/read-call.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
 import { readRequest, retarget } from './call.ts';
 import { ChunkEncoder, encodeReply, ReplyDecoder, terminator } from './reply.ts';
@@ -13,15 +14,13 @@ import { encodeForMistral, encodeRequest, settings } from './request.ts';
 import { protocolName } from './wire.ts';
 
 const path = '/v1/completions';
-/** Some base URLs have no version. */
-const paths = [path, '/completions'];
 
 export const protocol: Protocol = {
   name: protocolName,
   body: 'json',
   client: {
-    match: (method, called) =>
-      method === 'POST' && paths.includes(called) ? { operation: 'generate' } : undefined,
+    // Some base URLs have no version.
+    match: matchPost(path, '/completions'),
     read: readRequest,
     fieldNames: { ...settings.fieldNames, turns: 'prompt' },
     encodeEvents: (context) => new ChunkEncoder(context),

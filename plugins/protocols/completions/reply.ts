@@ -155,15 +155,17 @@ function encodeUsage({ input, output, cacheRead }: Usage): Fields {
   };
 }
 
-interface Choice {
-  text: string;
-  logprobs: unknown[];
-  finish: string | null;
+/** What an event adds to a choice. */
+interface Addition {
+  readonly index: number;
+  readonly text: string;
+  readonly logprobs: readonly unknown[];
+  readonly finish: string | null;
 }
 
-/** The choices of a reply as they grow. What is no text is reported as lost. */
-class Choices {
-  readonly all = new Map<number, Choice>();
+/** Reads what events say of choices. What is no text is reported as lost. */
+class ChoiceReader {
+  usage: Usage = {};
   readonly #context: ReplyContext;
   readonly #texts = new Set<number>();
 
@@ -171,43 +173,25 @@ class Choices {
     this.#context = context;
   }
 
-  /** Returns the choice that the event adds to, and what it adds; undefined if it adds nothing. */
-  read(event: CanonicalEvent): readonly [number, Choice] | undefined {
-    if (event.type === 'block-start') {
-      if (event.kind === 'text') this.#texts.add(event.block);
-      else this.#context.reportLoss?.(event.kind, 'completions are texts');
-      return undefined;
-    }
-    if (event.type === 'block-delta' && this.#texts.has(event.block))
-      return this.#add(event.candidate, { text: event.text, logprobs: [], finish: null });
-    if (event.type === 'logprobs' && this.#context.call.decode().logprobs)
-      return this.#add(event.candidate, { text: '', logprobs: event.content, finish: null });
-    if (event.type === 'finish')
-      return this.#add(event.candidate, {
-        text: '',
-        logprobs: [],
-        finish: encodeFinish(event.reason.unified),
-      });
+  read(event: CanonicalEvent): Addition | undefined {
+    const nothing = { text: '', logprobs: [], finish: null };
+    if (event.type === 'usage') this.usage = { ...this.usage, ...event.usage };
+    else if (event.type === 'block-start' && event.kind === 'text') this.#texts.add(event.block);
+    else if (event.type === 'block-start') this.#context.reportLoss?.(event.kind, 'completions are texts');
+    else if (event.type === 'block-delta' && this.#texts.has(event.block))
+      return { ...nothing, index: event.candidate, text: event.text };
+    else if (event.type === 'logprobs' && this.#context.call.decode().logprobs)
+      return { ...nothing, index: event.candidate, logprobs: event.content };
+    else if (event.type === 'finish')
+      return { ...nothing, index: event.candidate, finish: encodeFinish(event.reason.unified) };
     return undefined;
-  }
-
-  #add(candidate: number, more: Choice): readonly [number, Choice] {
-    const choice = this.all.get(candidate) ?? { text: '', logprobs: [], finish: null };
-    this.all.set(candidate, choice);
-    choice.text += more.text;
-    choice.logprobs = choice.logprobs.concat(more.logprobs);
-    choice.finish = more.finish ?? choice.finish;
-    return [candidate, more];
   }
 }
 
-function encodeChoice(index: number, { text, logprobs, finish }: Choice, offset = 0): Fields {
-  return {
-    text,
-    index,
-    logprobs: logprobs.length > 0 ? encodeLogprobs(logprobs, offset) : null,
-    finish_reason: finish,
-  };
+/** `offset`: where the text begins in the whole text of the choice. */
+function encodeChoice({ index, text, logprobs, finish }: Addition, offset = 0): Fields {
+  const chances = logprobs.length > 0 ? encodeLogprobs(logprobs, offset) : null;
+  return { text, index, logprobs: chances, finish_reason: finish };
 }
 
 function buildHead({ id, created, model }: ReplyContext): Fields {
@@ -215,45 +199,46 @@ function buildHead({ id, created, model }: ReplyContext): Fields {
 }
 
 export function encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown {
-  const choices = new Choices(context);
-  let usage: Usage = {};
-  for (const event of events) {
-    choices.read(event);
-    if (event.type === 'usage') usage = { ...usage, ...event.usage };
-  }
-  const listed = [...choices.all].toSorted(([one], [other]) => one - other);
+  const reader = new ChoiceReader(context);
+  const added = events.flatMap((event) => reader.read(event) ?? []);
+  const choices = [...Map.groupBy(added, ({ index }) => index)].map(([index, parts]) => ({
+    index,
+    text: parts.map(({ text }) => text).join(''),
+    logprobs: parts.flatMap(({ logprobs }) => logprobs),
+    finish: parts.findLast(({ finish }) => finish)?.finish ?? null,
+  }));
   return {
     ...buildHead(context),
-    choices: listed.map(([index, choice]) => encodeChoice(index, choice)),
-    usage: encodeUsage(usage),
+    choices: choices.toSorted((one, other) => one.index - other.index).map((choice) => encodeChoice(choice)),
+    usage: encodeUsage(reader.usage),
   };
 }
 
 export class ChunkEncoder implements EventEncoder {
   readonly #context: ReplyContext;
-  readonly #choices: Choices;
-  #usage: Usage = {};
+  readonly #reader: ChoiceReader;
+  /** The length of each choice's text so far. */
+  readonly #lengths = new Map<number, number>();
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#choices = new Choices(context);
+    this.#reader = new ChoiceReader(context);
   }
 
   push(event: CanonicalEvent): string {
-    if (event.type === 'usage') this.#usage = { ...this.#usage, ...event.usage };
     if (event.type === 'error') return encodeStreamError(new GatewayError('upstream_failed', event.message));
     if (event.type === 'response-end') {
-      const { usageWanted } = this.#context.call;
-      return (usageWanted ? this.#write([], encodeUsage(this.#usage)) : '') + terminator;
+      const isWanted = this.#context.call.usageWanted;
+      return (isWanted ? this.#write([], { usage: encodeUsage(this.#reader.usage) }) : '') + terminator;
     }
-    const added = this.#choices.read(event);
+    const added = this.#reader.read(event);
     if (!added) return '';
-    const [index, more] = added;
-    const before = (this.#choices.all.get(index)?.text.length ?? 0) - more.text.length;
-    return this.#write([encodeChoice(index, more, before)]);
+    const offset = this.#lengths.get(added.index) ?? 0;
+    this.#lengths.set(added.index, offset + added.text.length);
+    return this.#write([encodeChoice(added, offset)]);
   }
 
-  #write(choices: readonly Fields[], usage?: Fields): string {
-    return `data: ${JSON.stringify({ ...buildHead(this.#context), choices, ...(usage && { usage }) })}\n\n`;
+  #write(choices: readonly Fields[], more?: Fields): string {
+    return `data: ${JSON.stringify({ ...buildHead(this.#context), choices, ...more })}\n\n`;
   }
 }

@@ -7,72 +7,83 @@ import {
   GatewayError,
   type Block,
   type CanonicalRequest,
-  type EncodedRequest,
   type Model,
+  type UpstreamSide,
 } from '../../../core/index.ts';
+import { readTexts } from '../../shared/openai/texts.ts';
 import { fitLimit } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
-import { collectLosses, refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
-import { buildLost, sendUnchanged, Settings, textOnly } from '../../shared/wire-kit/settings.ts';
+import { collectLosses, refuse, refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
+import { buildLost, refusal, sendUnchanged, Settings, textOnly } from '../../shared/wire-kit/settings.ts';
 import { overlay, trackReads, type Fields, type Tracked } from '../../shared/wire-kit/vendor-bag.ts';
-import { bag, protocolName, readPrompts, type Request } from './wire.ts';
+import { bag, protocolName, type Request } from './wire.ts';
 
 /** OpenAI's default, which other vendors of the wire have too. */
 export const usualLimit = 16;
 
+/** A wire's own names of fields; undefined: it lacks the field. */
+type Names = Readonly<Record<string, string | undefined>>;
+
 interface Sending {
   readonly model: Model;
   readonly lose: Lose;
+  readonly names: Names;
 }
 
-export const settings = new Settings<Tracked<Request>, Sending>({
-  outputLimit: {
-    field: 'max_tokens',
-    decode: ({ seen }) => seen.max_tokens ?? usualLimit,
-    fit: (limit, { model, lose }) => [fitLimit(limit, model, { least: 0, lose })],
-  },
-  candidates: { field: 'n', decode: ({ seen }) => seen.n, fit: sendUnchanged },
-  temperature: { field: 'temperature', decode: ({ seen }) => seen.temperature, fit: sendUnchanged },
-  topP: { field: 'top_p', decode: ({ seen }) => seen.top_p, fit: sendUnchanged },
-  frequencyPenalty: {
-    field: 'frequency_penalty',
-    decode: ({ seen }) => seen.frequency_penalty || undefined,
-    fit: sendUnchanged,
-  },
-  presencePenalty: {
-    field: 'presence_penalty',
-    decode: ({ seen }) => seen.presence_penalty || undefined,
-    fit: sendUnchanged,
-  },
-  seed: {
-    field: 'seed',
-    decode: ({ seen }) => seen.seed,
-    fit: (seed) => [typeof seed === 'string' ? JSON.rawJSON(seed) : seed],
-  },
-  stop: {
-    field: 'stop',
-    decode: ({ seen: { stop } }) => (typeof stop === 'string' ? [stop] : stop),
-    fit: (stop) => [stop.length > 0 ? stop : undefined],
-  },
-  logprobs: {
-    field: 'logprobs',
-    decode: ({ seen: { logprobs } }) => (typeof logprobs === 'number' ? { top: logprobs } : undefined),
-    fit: ({ top = 0 }) => [top],
-  },
-  user: { field: 'user', decode: ({ seen }) => seen.user, fit: sendUnchanged },
-  modalities: textOnly,
-  tools: buildLost(protocolName),
-  toolChoice: buildLost(protocolName),
-  parallelToolCalls: buildLost(protocolName),
-  topK: buildLost(protocolName),
-  reasoning: buildLost(protocolName),
-  format: buildLost<CanonicalRequest['format']>(protocolName, ({ type }) => type !== 'text'),
-  verbosity: buildLost(protocolName),
-  image: buildLost(protocolName),
-  metadata: buildLost(protocolName),
-  serviceTier: buildLost(protocolName),
-  cacheKey: buildLost(protocolName),
+/** The row of a setting that is the value of a field. */
+const useField = <Name extends string>(field: Name) => ({
+  field,
+  decode: ({ seen }: Tracked<Request>) => seen[field],
+  fit: sendUnchanged,
 });
+
+export const settings = new Settings<Tracked<Request>, Sending>(
+  {
+    outputLimit: {
+      field: 'max_tokens',
+      decode: ({ seen }) => seen.max_tokens ?? usualLimit,
+      fit: (limit, { model, lose }) => [fitLimit(limit, model, { least: 0, lose })],
+    },
+    // One is what every wire makes.
+    candidates: { ...useField('n'), fit: (count) => [count > 1 ? count : undefined] },
+    temperature: useField('temperature'),
+    topP: useField('top_p'),
+    // Many clients send penalties of 0, which mean none.
+    frequencyPenalty: {
+      ...useField('frequency_penalty'),
+      decode: ({ seen }) => seen.frequency_penalty || undefined,
+    },
+    presencePenalty: {
+      ...useField('presence_penalty'),
+      decode: ({ seen }) => seen.presence_penalty || undefined,
+    },
+    seed: { ...useField('seed'), fit: (seed) => [typeof seed === 'string' ? JSON.rawJSON(seed) : seed] },
+    stop: {
+      field: 'stop',
+      decode: ({ seen: { stop } }) => (typeof stop === 'string' ? [stop] : stop),
+      fit: (stop) => [stop.length > 0 ? stop : undefined],
+    },
+    logprobs: {
+      field: 'logprobs',
+      decode: ({ seen: { logprobs } }) => (typeof logprobs === 'number' ? { top: logprobs } : undefined),
+      fit: ({ top = 0 }) => [top],
+    },
+    user: useField('user'),
+    modalities: textOnly,
+    tools: buildLost(protocolName),
+    toolChoice: buildLost(protocolName),
+    parallelToolCalls: buildLost(protocolName),
+    topK: buildLost(protocolName),
+    reasoning: buildLost(protocolName),
+    format: buildLost<CanonicalRequest['format']>(protocolName, ({ type }) => type !== 'text'),
+    verbosity: buildLost(protocolName),
+    image: buildLost(protocolName),
+    metadata: buildLost(protocolName),
+    serviceTier: buildLost(protocolName),
+    cacheKey: buildLost(protocolName),
+  },
+  (field, { names }) => (Object.hasOwn(names, field) ? names[field] : field),
+);
 
 /** What only models that complete texts can read, so that any other wire refuses the call for it. */
 function buildNeeded(at: string, value: Fields): Block {
@@ -82,7 +93,7 @@ function buildNeeded(at: string, value: Fields): Block {
 export function decodeRequest(wire: Request): CanonicalRequest {
   const body = trackReads(wire);
   const { model, stream, prompt, suffix, provider: _preferences, stream_options: _options } = body.seen;
-  const prompts = readPrompts(prompt) ?? [];
+  const prompts = readTexts(prompt) ?? [];
   const [only] = prompts;
   const blocks: Block[] =
     prompts.length === 1 && typeof only === 'string'
@@ -132,54 +143,37 @@ function limitOutput(request: CanonicalRequest, granted: number | undefined, mod
   return { ...request, outputLimit };
 }
 
-export function encodeRequest(
-  request: CanonicalRequest,
-  model: Model,
-  outputLimit: number | undefined,
-): EncodedRequest {
-  const { losses, lose } = collectLosses();
-  const { stream } = request;
-  const body = overlay(bag.getFields(request), {
-    model: model.upstream,
-    ...encodePrompt(request, model),
-    ...settings.encode(limitOutput(request, outputLimit, model), { model, lose }),
-    ...(stream && { stream, stream_options: { include_usage: true } }),
-  });
-  return { body, losses: [...losses, ...listForeignFields(request, protocolName)] };
-}
+/** Mistral's names to fill in the middle of one text; https://docs.mistral.ai/api/endpoint/fim */
+const mistralNames: Names = {
+  seed: 'random_seed',
+  n: undefined,
+  logprobs: undefined,
+  frequency_penalty: undefined,
+  presence_penalty: undefined,
+  user: undefined,
+};
 
-/** What Mistral's wire lacks of OpenAI's; the others have the same names. */
-const unknownToMistral = ['n', 'logprobs', 'frequency_penalty', 'presence_penalty', 'user'];
-
-/** https://docs.mistral.ai/api/endpoint/fim */
-export function encodeForMistral(
-  request: CanonicalRequest,
-  model: Model,
-  outputLimit: number | undefined,
-): EncodedRequest {
-  const { losses, lose } = collectLosses();
-  const { prompt, suffix } = encodePrompt(request, model);
-  if (typeof prompt !== 'string')
-    throw new GatewayError('unsupported_parameter', `The model "${model.id}" takes one text as prompt.`, {
-      param: 'prompt',
-    });
-  const { seed, ...encoded } = settings.encode(limitOutput(request, outputLimit, model), { model, lose });
-  const fields = Object.entries(encoded).filter(([name]) => !unknownToMistral.includes(name));
-  for (const [name, field] of Object.entries(settings.fieldNames))
-    if (unknownToMistral.includes(field) && encoded[field] !== undefined)
-      if (field !== 'n' || encoded.n !== 1) lose(name, 'the wire to fill in the middle has no such field');
-  for (const name of Object.keys(bag.getFields(request)))
-    lose(name, 'the wire to fill in the middle has no such field');
-  const { stream } = request;
-  return {
-    body: {
+function createEncoder(wire: 'openai' | 'mistral'): UpstreamSide['encodeRequest'] {
+  const isMistral = wire === 'mistral';
+  return (request, model, granted) => {
+    const { losses, lose } = collectLosses();
+    const { stream } = request;
+    const { prompt, suffix } = encodePrompt(request, model);
+    if (isMistral && typeof prompt !== 'string')
+      refuse('prompt', `The model "${model.id}" takes one text as prompt.`);
+    const rest = bag.getFields(request);
+    if (isMistral) for (const name of Object.keys(rest)) lose(name, refusal, 'model');
+    const names = isMistral ? mistralNames : {};
+    const body = overlay(isMistral ? {} : rest, {
       model: model.upstream,
       prompt,
       suffix,
-      ...Object.fromEntries(fields),
-      random_seed: seed,
-      ...(stream && { stream }),
-    },
-    losses: [...losses, ...listForeignFields(request, protocolName)],
+      ...settings.encode(limitOutput(request, granted, model), { model, lose, names }),
+      ...(stream && { stream, ...(!isMistral && { stream_options: { include_usage: true } }) }),
+    });
+    return { body, losses: [...losses, ...listForeignFields(request, protocolName)] };
   };
 }
+
+export const encodeRequest = createEncoder('openai');
+export const encodeForMistral = createEncoder('mistral');

@@ -3,20 +3,13 @@
  * fields pass, `null` means unset.
  */
 import { z } from 'zod';
-import { mostTexts, readTexts, type TextOrTokens } from '../../shared/openai/texts.ts';
+import { mostTexts, readTexts } from '../../shared/openai/texts.ts';
 import { providerObject } from '../../shared/wire-kit/provider-object.ts';
 import { createBag } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, allowNumber, modelId } from '../../shared/wire-kit/wire-check.ts';
 
 export const protocolName = 'completions';
 export const bag = createBag(protocolName);
-
-const isText = (value: unknown): value is string => typeof value === 'string';
-
-/** The prompts of a body; undefined if they are none. */
-export function readPrompts(value: unknown): readonly TextOrTokens[] | undefined {
-  return readTexts(value, isText);
-}
 
 const promptText =
   `a text, an array of at most ${mostTexts} texts, the numbers of the tokens of one text, or an array of ` +
@@ -29,7 +22,7 @@ const stop = z.union(
 
 export const request = z.looseObject({
   model: modelId,
-  prompt: z.unknown().refine((value) => readPrompts(value) !== undefined, promptText),
+  prompt: z.unknown().refine((value) => readTexts(value) !== undefined, promptText),
   suffix: z.string().nullish(),
   max_tokens: allowInteger(0, Number.MAX_SAFE_INTEGER).nullish(),
   temperature: allowNumber(0, 2).nullish(),

@@ -16,11 +16,10 @@ const isTokens = (value: unknown): value is number[] =>
   value.length <= mostTokens &&
   value.every((token) => Number.isSafeInteger(token) && token >= 0);
 
+const isAnyText = (value: unknown): value is string => typeof value === 'string';
+
 /** The texts of a field; undefined if it holds none. */
-export function readTexts(
-  value: unknown,
-  isText: (value: unknown) => value is string,
-): readonly TextOrTokens[] | undefined {
+export function readTexts(value: unknown, isText = isAnyText): readonly TextOrTokens[] | undefined {
   if (isText(value) || isTokens(value)) return [value];
   if (!Array.isArray(value) || value.length === 0 || value.length > mostTexts) return undefined;
   if (value.every(isText)) return value;
