@@ -5,14 +5,9 @@
 import { z } from 'zod';
 import type { Match } from '../../../core/index.ts';
 import type { ClientWire, ReadAsk } from '../../shared/family/wires.ts';
+import { readSpelling } from '../../shared/google/spelling.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
-import {
-  nestFields,
-  isObject,
-  pickUnread,
-  splitNames,
-  type Fields,
-} from '../../shared/wire-kit/vendor-bag.ts';
+import { trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, base64Data, buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { measureInputs, type EmbeddingAsk, type Input, type Part, type Purpose } from './ask.ts';
 import { encodeUsage } from './google-usage.ts';
@@ -79,30 +74,9 @@ export const batchBody = z.looseObject({
 
 type Request = z.output<typeof single>;
 
-const spelledInSnakeCase = splitNames(`
-  task_type output_dimensionality auto_truncate embed_content_config inline_data mime_type file_data
-  document_ocr audio_track_extraction
-`);
-
-/** Returns the body with Google's names in camelCase: it takes both. */
-function respell(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(respell);
-  if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([name, member]): [string, unknown] => {
-    if (name === 'data' || name === 'provider') return [name, member];
-    const usual = spelledInSnakeCase.has(name)
-      ? name.replaceAll(/_[a-z]/g, ([, letter = '']) => letter.toUpperCase())
-      : name;
-    if (usual !== name && Object.hasOwn(value, usual))
-      throw buildFieldError(name, `is also written as "${usual}"`, 'one of the two');
-    return [usual, respell(member)];
-  });
-  return Object.fromEntries(entries);
-}
-
 const kinds = ['image', 'audio', 'video'] as const;
 
-function readInput({ content: { parts } }: Request): Input {
+function readInput({ parts }: Request['content']): Input {
   const [first, ...others] = parts;
   if (first?.text && others.length === 0) return first.text;
   return parts.flatMap(({ text, inlineData }): Part[] => {
@@ -114,113 +88,104 @@ function readInput({ content: { parts } }: Request): Input {
   });
 }
 
-const known = new Set([...Object.keys(singleBody.shape), 'requests']);
-const knownSettings = new Set(Object.keys(settings));
-
-/** What a request has besides its content, of which all of a batch have to have the same. */
-function readSettings({ embedContentConfig: config, ...request }: Request): Fields {
-  const { taskType, outputDimensionality, autoTruncate } = { ...request, ...config };
-  const rest = { ...pickUnread(request, known), ...readRest(config) };
-  return { taskType, outputDimensionality, autoTruncate, ...rest };
-}
-
-function readRest(config: Request['embedContentConfig']): Fields {
-  return nestFields('embedContentConfig', pickUnread(config ?? {}, knownSettings));
-}
-
-function checkAlike(requests: readonly Request[]): void {
-  const [first = {}, ...others] = requests.map(readSettings);
-  for (const [index, other] of others.entries())
-    for (const name of new Set([...Object.keys(first), ...Object.keys(other)]))
-      if (JSON.stringify(first[name]) !== JSON.stringify(other[name]))
-        throw buildFieldError(
-          `requests[${index + 1}].${name}`,
-          'differs from that of another request',
-          'it in a call of its own',
-        );
-}
-
-/** Google refuses a batch for several models. */
-function checkModels(requests: readonly Request[], model: string, isBatch: boolean): void {
-  for (const [index, request] of requests.entries())
-    if (request.model && request.model.replace(/^models\//, '') !== model)
-      throw buildFieldError(
-        isBatch ? `requests[${index}].model` : 'model',
-        'is not the model of the path',
-        `"models/${model}"`,
-      );
-}
-
-interface EmbedMatch extends Match {
-  readonly isBatch: boolean;
-}
-
-function isEmbedMatch(match: Match): match is EmbedMatch {
-  return 'isBatch' in match;
-}
-
-const callPath = /^(?:\/beta)?\/(?:(?:v1beta|v1)\/(?:models\/)?|models\/)(.+)$/s;
-
-function matchPath(method: string, path: string): EmbedMatch | undefined {
-  const colon = path.lastIndexOf(':');
-  const name = path.slice(colon + 1);
-  if (method !== 'POST' || (name !== 'embedContent' && name !== 'batchEmbedContents')) return undefined;
-  const [, model] = callPath.exec(path.slice(0, colon)) ?? [];
-  return model === undefined ? undefined : { operation: 'generate', model, isBatch: name !== 'embedContent' };
-}
-
-/** Names of fields of what is asked, in the two kinds of bodies. */
-const names = {
+/** Names of fields of what is asked. */
+const names: Readonly<Record<string, string>> = {
+  inputs: 'content',
   purpose: 'taskType',
   dimensions: 'outputDimensionality',
   titles: 'title',
   truncate: 'autoTruncate',
 };
-const namesInSingle = { ...names, inputs: 'content' };
 const namesInBatch = {
   ...Object.fromEntries(Object.entries(names).map(([name, own]) => [name, `requests[0].${own}`])),
   inputs: 'requests',
 };
 
-const truncations: Readonly<Record<string, EmbeddingAsk['truncate']>> = { true: 'end', false: 'none' };
+const truncations: ReadonlyMap<unknown, EmbeddingAsk['truncate']> = new Map([
+  [true, 'end'],
+  [false, 'none'],
+]);
+
+function readRequest(request: Request) {
+  const body = trackReads(request);
+  const { model, content, title, taskType, outputDimensionality, autoTruncate } = body.seen;
+  const config = body.open('embedContentConfig')?.seen;
+  const word = config?.taskType ?? taskType;
+  return {
+    model,
+    input: readInput(content),
+    title: config?.title ?? title ?? undefined,
+    settings: {
+      purpose: word ? purposes[word] : undefined,
+      dimensions: config?.outputDimensionality ?? outputDimensionality ?? undefined,
+      truncate: truncations.get(config?.autoTruncate ?? autoTruncate),
+    },
+    rest: body.pickRest(),
+  };
+}
+
+type ReadRequest = ReturnType<typeof readRequest>;
+
+/** A call has its settings once. */
+function checkAlike(first: ReadRequest | undefined, other: ReadRequest, index: number): void {
+  const [usual, own]: [Fields, Fields] = [
+    { ...first?.settings, ...first?.rest },
+    { ...other.settings, ...other.rest },
+  ];
+  const wrong = Object.keys({ ...usual, ...own }).find(
+    (name) => JSON.stringify(usual[name]) !== JSON.stringify(own[name]),
+  );
+  if (wrong !== undefined)
+    throw buildFieldError(
+      `requests[${index}].${names[wrong] ?? wrong}`,
+      'differs from that of another request',
+      'it in a call of its own',
+    );
+}
+
+const callPath = /^(?:\/beta)?\/(?:(?:v1beta|v1)\/(?:models\/)?|models\/)(.+)$/s;
+
+function matchPath(method: string, path: string): Match | undefined {
+  const colon = path.lastIndexOf(':');
+  const name = path.slice(colon + 1);
+  if (method !== 'POST' || (name !== 'embedContent' && name !== 'batchEmbedContents')) return undefined;
+  const [, model] = callPath.exec(path.slice(0, colon)) ?? [];
+  if (model === undefined) return undefined;
+  const match = { operation: 'generate', model, isBatch: name !== 'embedContent' } as const;
+  return match;
+}
 
 function readSingle(body: unknown): z.output<typeof batchBody> {
-  const { provider, ...request } = checkWire(singleBody, respell(body));
+  const { provider, ...request } = checkWire(singleBody, body);
   return { requests: [request], provider };
 }
 
-function readBody(body: unknown, match: Match): ReadAsk<EmbeddingAsk> {
-  const isBatch = isEmbedMatch(match) && match.isBatch;
+function readBody(wire: unknown, match: Match): ReadAsk<EmbeddingAsk> {
+  const isBatch = 'isBatch' in match && match.isBatch === true;
   const { model = '' } = match;
-  const { requests, provider } = isBatch ? checkWire(batchBody, respell(body)) : readSingle(body);
-  checkModels(requests, model, isBatch);
-  checkAlike(requests);
-  const [first] = requests;
-  const {
-    taskType,
-    outputDimensionality: dimensions,
-    autoTruncate,
-  } = { ...first, ...first?.embedContentConfig };
-  const inputs = requests.map(readInput);
-  const titles = requests.map(
-    ({ title, embedContentConfig }) => embedContentConfig?.title ?? title ?? undefined,
-  );
-  const ask: EmbeddingAsk = {
-    inputs,
-    dimensions: dimensions ?? undefined,
-    encoding: 'float',
-    purpose: taskType ? purposes[taskType] : undefined,
-    titles: titles.some((title) => title !== undefined) ? titles : undefined,
-    truncate: typeof autoTruncate === 'boolean' ? truncations[String(autoTruncate)] : undefined,
-    isAlone: !isBatch,
-  };
+  const { body } = readSpelling(wire);
+  const { requests, provider } = isBatch ? checkWire(batchBody, body) : readSingle(body);
+  const read = requests.map(readRequest);
+  const [first] = read;
+  for (const [index, each] of read.entries()) {
+    // Google refuses a batch for several models.
+    if (each.model && each.model.replace(/^models\//, '') !== model)
+      throw buildFieldError(
+        isBatch ? `requests[${index}].model` : 'model',
+        'is not the model of the path',
+        `"models/${model}"`,
+      );
+    checkAlike(first, each, index);
+  }
+  const inputs = read.map(({ input }) => input);
+  const titles = read.map(({ title }) => title);
   return {
     model,
-    ask,
+    ask: { inputs, titles, encoding: 'float', isAlone: !isBatch, ...first?.settings },
     preferences: readPreferences(provider),
     size: measureInputs(inputs),
-    rest: { ...pickUnread(first ?? {}, known), ...readRest(first?.embedContentConfig) },
-    names: isBatch ? namesInBatch : namesInSingle,
+    rest: first?.rest ?? {},
+    names: isBatch ? namesInBatch : names,
     // Each of a batch names the model, and single contents go on as batches.
     suits: () => false,
   };
@@ -229,7 +194,7 @@ function readBody(body: unknown, match: Match): ReadAsk<EmbeddingAsk> {
 export const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
   match: matchPath,
   read: readBody,
-  fieldNames: namesInSingle,
+  fieldNames: names,
   usagePath: { reply: ['usageMetadata'], event: ['usageMetadata'] },
   *write(vectors, { isAlone }, { usage }) {
     let text = isAlone ? '{"embedding":' : '{"embeddings":[';

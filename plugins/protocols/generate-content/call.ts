@@ -14,6 +14,7 @@ import {
   type PartPlace,
   type PartsSide,
 } from '../../../core/index.ts';
+import { locateField, readSpelling, spellPath, type Spelling } from '../../shared/google/spelling.ts';
 import { containsEnvelope } from '../../shared/wire-kit/envelope.ts';
 import { MediaMeter } from '../../shared/wire-kit/media-meter.ts';
 import { readRequestedModes } from '../../shared/wire-kit/modes.ts';
@@ -26,7 +27,6 @@ import { encodeBlock, encodeResponse, encodeResult, guessMediaType } from './con
 import { Conversation, markUnsealedCalls, readAsList } from './conversation.ts';
 import { checksSignatures, createEncoding, isNative, type Encoding } from './encoding.ts';
 import { decodeRequest } from './request.ts';
-import { locateField, readSpelling, spellPath, type Spelling } from './spelling.ts';
 import { searches } from './tools.ts';
 import * as Wire from './wire.ts';
 

@@ -10,6 +10,7 @@ import {
   type ToolResult,
   type Turn,
 } from '../../../core/index.ts';
+import { readSpelling, toSnakeCase } from '../../shared/google/spelling.ts';
 import { isInstruction, markInstruction, type PlacedTurn } from '../../shared/wire-kit/calls-and-results.ts';
 import { refuseEmpty } from '../../shared/wire-kit/losses.ts';
 import { buildForeignBlock } from '../../shared/wire-kit/open-values.ts';
@@ -18,7 +19,6 @@ import { readList, readMember, readObject } from '../../shared/wire-kit/values.t
 import { isObject, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { CallPairs, decodePart, encodeBlock, encodeResult } from './content.ts';
 import { bag, isNative, placeholders, protocolName, type Encoding } from './encoding.ts';
-import { readSpelling, toSnakeCase } from './spelling.ts';
 import * as Wire from './wire.ts';
 
 const roles: ReadonlyMap<string, 'assistant' | 'user' | 'tool'> = new Map([

@@ -17,6 +17,7 @@ import {
   type RouteRequest,
 } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/google/errors.ts';
+import { joinWords } from '../../shared/google/spelling.ts';
 import {
   describeListed,
   formatPricing,
@@ -30,7 +31,6 @@ import { protocolName, flagsSchema } from './encoding.ts';
 import { ReplyDecoder } from './reply-in.ts';
 import { ChunkEncoder, encodeStreamError, encodeReply } from './reply-out.ts';
 import { encodeRequest, fieldNames } from './request.ts';
-import { joinWords } from './spelling.ts';
 
 /** Counts the input tokens of a request. The count request wraps a complete call. */
 export const count: CountSide = {

@@ -3,6 +3,7 @@
  * their paths. What this protocol or the model cannot express is reported as lost, by its canonical path.
  */
 import type { CanonicalRequest, EncodedRequest, ImageSettings, Model } from '../../../core/index.ts';
+import { spellNames, spellPlaces, type Spelling } from '../../shared/google/spelling.ts';
 import { makeCallIdsUnique, moveResultsToCalls } from '../../shared/wire-kit/calls-and-results.ts';
 import { fitLimit, fitModalities, listsParameter } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
@@ -15,7 +16,6 @@ import { readObject } from '../../shared/wire-kit/values.ts';
 import { overlay, trackReads, type Fields, type Tracked } from '../../shared/wire-kit/vendor-bag.ts';
 import { Conversation, decodeTurns } from './conversation.ts';
 import { bag, createEncoding, protocolName, readFlags, type Encoding } from './encoding.ts';
-import { spellNames, spellPlaces, type Spelling } from './spelling.ts';
 import {
   decodeFormat,
   decodeThinking,

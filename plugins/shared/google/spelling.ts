@@ -4,9 +4,9 @@
  * field in both spellings is an error, because the vendor might read one of them and the gateway the other.
  */
 import type { CanonicalRequest, Edit } from '../../../core/index.ts';
-import { readMember } from '../../shared/wire-kit/values.ts';
-import { isObject, splitNames, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { buildFieldError } from '../../shared/wire-kit/wire-check.ts';
+import { readMember } from '../wire-kit/values.ts';
+import { isObject, splitNames, type Fields } from '../wire-kit/vendor-bag.ts';
+import { buildFieldError } from '../wire-kit/wire-check.ts';
 
 /** The fields that the gateway reads. All others keep their spelling. */
 const knownFields = splitNames(`
@@ -18,7 +18,8 @@ const knownFields = splitNames(`
   functionCallingConfig allowedFunctionNames topP topK candidateCount maxOutputTokens stopSequences
   presencePenalty frequencyPenalty responseLogprobs responseMimeType responseSchema responseJsonSchema
   responseModalities thinkingConfig includeThoughts thinkingBudget thinkingLevel speechConfig imageConfig
-  audioTimestamp
+  audioTimestamp taskType outputDimensionality autoTruncate embedContentConfig documentOcr
+  audioTrackExtraction
 `);
 /** Fields whose content belongs to the client. The names inside are not converted. */
 const opaqueFields = splitNames(`
