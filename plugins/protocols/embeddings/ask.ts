@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { createFlagReader, GatewayError, type InputSize, type Model } from '../../../core/index.ts';
 import type { Part as BodyPart } from '../../shared/family/wires.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
+import { refuse, type Lose } from '../../shared/wire-kit/losses.ts';
 import { countNumbers, readVector, type Vector } from './vectors.ts';
 
 /** A part of an input that is more than a text. */
@@ -80,21 +80,16 @@ export function checkDimensions(
   { dimensions }: Flags,
 ): void {
   if (asked === undefined) return;
-  const fits = Array.isArray(dimensions)
-    ? dimensions.includes(asked)
-    : dimensions !== undefined &&
-      'least' in dimensions &&
-      asked >= dimensions.least &&
-      asked <= dimensions.most;
-  if (fits) return;
-  const known = Array.isArray(dimensions)
-    ? `one of ${dimensions.join(', ')}`
-    : dimensions && 'least' in dimensions && `${dimensions.least} to ${dimensions.most}`;
-  throw new GatewayError(
-    'unsupported_parameter',
-    `The model "${id}" has no vectors of ${asked} dimensions: ${known ? `send ${known}` : 'leave it out'}.`,
-    { param: 'dimensions' },
-  );
+  let advice = 'leave it out';
+  if (Array.isArray(dimensions)) {
+    if (dimensions.includes(asked)) return;
+    advice = `send one of ${dimensions.join(', ')}`;
+  } else if (dimensions) {
+    const { least, most } = dimensions;
+    if (asked >= least && asked <= most) return;
+    advice = `send ${least} to ${most}`;
+  }
+  refuse('dimensions', `The model "${id}" has no vectors of ${asked} dimensions: ${advice}.`);
 }
 
 /** Bounds the input. */
@@ -121,15 +116,12 @@ export function requireTexts({ inputs }: EmbeddingAsk, { id }: Model): string[] 
       typeof part === 'object' && part.type === 'text' ? part.text : [],
     );
     if (texts.length === input.length) return texts.join('\n');
-    const isTokens = typeof input[0] === 'number';
-    throw new GatewayError(
-      'unsupported_parameter',
-      isTokens
-        ? `The model "${id}" takes texts, not the numbers of their tokens: send texts. In LangChain, set ` +
-            '`check_embedding_ctx_length=False`.'
-        : `The model "${id}" takes texts only: leave media out.`,
-      { param: inputs.length > 1 ? `inputs[${index}]` : 'inputs' },
-    );
+    const advice =
+      typeof input[0] === 'number'
+        ? 'texts, not the numbers of their tokens: send texts. In LangChain, set ' +
+          '`check_embedding_ctx_length=False`.'
+        : 'texts only: leave media out.';
+    return refuse(inputs.length > 1 ? `inputs[${index}]` : 'inputs', `The model "${id}" takes ${advice}`);
   });
 }
 

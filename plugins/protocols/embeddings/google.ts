@@ -4,32 +4,13 @@
  * models of Vertex, `predict`; https://cloud.google.com/vertex-ai/generative-ai/docs/embeddings.
  */
 import { toCount, type GatewayError, type Model } from '../../../core/index.ts';
-import type { Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/google/errors.ts';
-import type { Lose } from '../../shared/wire-kit/losses.ts';
 import { readList, readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import {
-  checkDimensions,
-  createReader,
-  findWord,
-  flagsSchema,
-  getShare,
-  readVectors,
-  requireTexts,
-  split,
-  type EmbeddingAsk,
-  type Input,
-  type Purpose,
-  type Share,
-  type Words,
-} from './ask.ts';
+import { readVectors, requireTexts, type Input, type Purpose, type Words } from './ask.ts';
+import { defineWire } from './define-wire.ts';
 import { client, purposes } from './google-client.ts';
 import { decodeUsage } from './google-usage.ts';
-import type { Vector } from './vectors.ts';
-
-const name = 'embed-content';
-const readFlags = createReader(name);
 
 const words: Words = Object.fromEntries(
   Object.entries(purposes).flatMap(([word, purpose]): [Purpose, string][] =>
@@ -39,117 +20,71 @@ const words: Words = Object.fromEntries(
 
 const errors = { encodeError: (error: GatewayError) => encodeError(error), decodeError };
 
-function findShare(model: Model): Share {
-  return getShare(readFlags(model), { inputs: 100 });
-}
-
-/** The contents, each with its parts. Throws for what the model does not take. */
-function encodeContents(ask: EmbeddingAsk, model: Model): Fields[] {
-  const isRead = (input: Input): boolean =>
-    typeof input === 'string' ||
-    input.every(
-      (part) =>
-        typeof part === 'object' &&
-        (part.type === 'text' || model.input.includes(part.kind === 'document' ? 'pdf' : part.kind)),
-    );
-  if (!ask.inputs.every(isRead)) return requireTexts(ask, model).map((text) => ({ parts: [{ text }] }));
-  return ask.inputs.map((input) => {
-    if (typeof input === 'string') return { parts: [{ text: input }] };
-    const parts = input.flatMap((part): Fields[] => {
-      if (typeof part === 'number') return [];
-      if (part.type === 'text') return [{ text: part.text }];
-      return [{ inlineData: { mimeType: part.mediaType, data: part.data } }];
-    });
-    return { parts };
+/** Whether the model reads all parts of an input. None reads the numbers of tokens. */
+function canRead(model: Model, input: Input): boolean {
+  if (typeof input === 'string') return true;
+  return input.every((part) => {
+    if (typeof part === 'number' || part.type === 'text') return typeof part === 'object';
+    return model.input.includes(part.kind === 'document' ? 'pdf' : part.kind);
   });
 }
 
-function findTaskType(ask: EmbeddingAsk, model: Model, lose: Lose): string | undefined {
-  if (readFlags(model).purposes) return findWord(ask, words, lose);
-  return findWord(ask, {}, lose);
+function encodeParts(input: Input): Fields[] {
+  if (typeof input === 'string') return [{ text: input }];
+  return input.flatMap((part): Fields[] => {
+    if (typeof part === 'number') return [];
+    if (part.type === 'text') return [{ text: part.text }];
+    return [{ inlineData: { mimeType: part.mediaType, data: part.data } }];
+  });
 }
 
-export const google: Wire<EmbeddingAsk, readonly Vector[]> = {
-  name,
+export const google = defineWire({
+  name: 'embed-content',
   errors,
-  flags: flagsSchema,
   client,
-  encode(ask, model, { lose, rest }) {
-    const flags = readFlags(model);
-    checkDimensions(ask, model, flags);
-    const { dimensions, titles = [], truncate, user } = ask;
-    if (user !== undefined) lose('user', 'the vendor has no such field');
-    const isSingle = flags.inputs === 1;
-    if (truncate === 'start' || (truncate === 'end' && !isSingle))
-      lose('truncate', 'the vendor does not cut texts so', 'model');
-    const taskType = findTaskType(ask, model, lose);
-    const contents = encodeContents(ask, model).map((content, index) => {
-      const settings = { taskType, title: titles[index], outputDimensionality: dimensions };
-      if (!isSingle) return overlay(rest, { model: `models/${model.upstream}`, content, ...settings });
-      return overlay(rest, {
-        content,
-        embedContentConfig: { ...settings, autoTruncate: truncate === 'end' },
-      });
+  most: { inputs: 100 },
+  words,
+  hasTitles: true,
+  listCuts: ({ inputs }) => (inputs === 1 ? ['end'] : []),
+  selectInputs: (ask, model) =>
+    ask.inputs.every((input) => canRead(model, input)) ? ask.inputs : requireTexts(ask, model),
+  encodeBody({ model, flags, inputs, word, dimensions, truncate, takeTitle, rest }) {
+    const requests = inputs.map((input) => {
+      const content = { parts: encodeParts(input) };
+      const settings = { taskType: word, title: takeTitle(), outputDimensionality: dimensions };
+      if (flags.inputs !== 1)
+        return overlay(rest, { model: `models/${model.upstream}`, content, ...settings });
+      const embedContentConfig = { ...settings, autoTruncate: truncate === 'end' };
+      return overlay(rest, { content, embedContentConfig });
     });
-    if (isSingle) return contents;
-    return splitAs(contents, ask, findShare(model)).map((requests) => ({ requests }));
+    const [single = {}] = requests;
+    return flags.inputs === 1 ? single : { requests };
   },
-  decode(body, ask, part) {
+  decodeBody(body, ask, answered) {
     const { embedding, embeddings = [embedding], usageMetadata } = readObject(body);
     const values = readList(embeddings).map((each) => readObject(each).values);
-    return {
-      answer: readVectors(values, ask, [part, findShare]),
-      usage: decodeUsage(readObject(usageMetadata)),
-    };
+    return { answer: readVectors(values, ask, answered), usage: decodeUsage(readObject(usageMetadata)) };
   },
-};
-
-/** Splits what was made of the inputs as these are split. */
-function splitAs<Item>(items: readonly Item[], { inputs }: EmbeddingAsk, share: Share): Item[][] {
-  let at = 0;
-  return split(inputs, share).map(({ length }) => {
-    at += length;
-    return items.slice(at - length, at);
-  });
-}
-
-const predictName = 'vertex-predict';
-const readPredictFlags = createReader(predictName);
-
-function findPredictShare(model: Model): Share {
-  return getShare(readPredictFlags(model), { inputs: 1 });
-}
+});
 
 /** Vertex cuts texts unless a call forbids it. */
-export const predict: Wire<EmbeddingAsk, readonly Vector[]> = {
-  name: predictName,
+export const predict = defineWire({
+  name: 'vertex-predict',
   errors,
-  flags: flagsSchema,
-  encode(ask, model, { lose }) {
-    checkDimensions(ask, model, readPredictFlags(model));
-    const { dimensions, titles = [], truncate, user } = ask;
-    if (user !== undefined) lose('user', 'the vendor has no such field');
-    if (truncate === 'start') lose('truncate', 'the vendor cuts only the end', 'model');
-    const taskType = findWord(ask, words, lose);
-    const instances = requireTexts(ask, model).map((content, index) => ({
-      content,
-      task_type: taskType,
-      title: titles[index],
-    }));
-    const parameters = { autoTruncate: truncate === 'end', outputDimensionality: dimensions };
-    return splitAs(instances, ask, findPredictShare(model)).map((each) => ({ instances: each, parameters }));
-  },
-  decode(body, ask, part) {
+  most: { inputs: 1 },
+  words,
+  hasTitles: true,
+  listCuts: () => ['end'],
+  encodeBody: ({ inputs, word, dimensions, truncate, takeTitle }) => ({
+    instances: inputs.map((content) => ({ content, task_type: word, title: takeTitle() })),
+    parameters: { autoTruncate: truncate === 'end', outputDimensionality: dimensions },
+  }),
+  decodeBody(body, ask, answered) {
     const found = readObjects(readObject(body).predictions).map(({ embeddings }) => readObject(embeddings));
     const counts = found.map(({ statistics }) => toCount(readObject(statistics).token_count));
-    const sum = counts.reduce<number>((total, count) => total + (count ?? 0), 0);
-    return {
-      answer: readVectors(
-        found.map(({ values }) => values),
-        ask,
-        [part, findPredictShare],
-      ),
-      usage: counts.includes(undefined) ? undefined : { input: sum, output: 0 },
-    };
+    const input = counts.reduce<number>((total, count) => total + (count ?? 0), 0);
+    const values = found.map((each) => each.values);
+    const usage = counts.includes(undefined) ? undefined : { input, output: 0 };
+    return { answer: readVectors(values, ask, answered), usage };
   },
-};
+});

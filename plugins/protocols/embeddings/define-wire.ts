@@ -1,0 +1,100 @@
+/**
+ * Makes a wire of what its vendor has. What a call asks for besides is reported as lost, and its inputs are
+ * split into requests that the vendor takes.
+ */
+import type { Model } from '../../../core/index.ts';
+import type { ReadAnswer, Wire } from '../../shared/family/wires.ts';
+import { decodeError, encodeError } from '../../shared/openai/errors.ts';
+import type { Lose } from '../../shared/wire-kit/losses.ts';
+import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import {
+  checkDimensions,
+  chooseEncoding,
+  createReader,
+  findWord,
+  flagsSchema,
+  getShare,
+  loseTitles,
+  requireTexts,
+  split,
+  type Answered,
+  type EmbeddingAsk,
+  type Flags,
+  type Input,
+  type Share,
+  type Words,
+} from './ask.ts';
+import type { Vector } from './vectors.ts';
+
+export type EmbeddingWire = Wire<EmbeddingAsk, readonly Vector[]>;
+
+/** What is asked of the vendor, as far as it has it. */
+interface Settings extends Pick<EmbeddingAsk, 'dimensions' | 'truncate' | 'user'> {
+  /** The purpose in its word. */
+  readonly word: string | undefined;
+  readonly encoding: 'float' | 'base64';
+}
+
+interface Asked extends Settings {
+  readonly model: Model;
+  readonly flags: Flags;
+  /** Those of one request. */
+  readonly inputs: readonly Input[];
+  /** Returns the title of the next input. */
+  readonly takeTitle: () => string | undefined;
+  readonly rest: Fields;
+}
+
+export interface Form extends Pick<EmbeddingWire, 'name' | 'client'>, Partial<Pick<EmbeddingWire, 'errors'>> {
+  /** What the vendor takes at once, unless the catalogue says less. */
+  readonly most: Share;
+  readonly words?: Words;
+  /** The word of a vendor that needs one. */
+  readonly usualWord?: string;
+  readonly hasUser?: true;
+  readonly hasTitles?: true;
+  /** Where it can cut a text that is too long. */
+  listCuts?(flags: Flags): readonly ('start' | 'end')[];
+  /** The inputs that the model takes. Throws for others. Default: texts. */
+  selectInputs?(ask: EmbeddingAsk, model: Model): readonly Input[];
+  encodeBody(asked: Asked): Fields;
+  decodeBody(body: unknown, ask: EmbeddingAsk, answered: Answered): ReadAnswer<readonly Vector[]>;
+}
+
+function fitSettings(ask: EmbeddingAsk, form: Form, flags: Flags, lose: Lose): Settings {
+  const { dimensions, truncate, user } = ask;
+  const { words = {}, usualWord, hasUser, hasTitles, listCuts } = form;
+  if (user !== undefined && !hasUser) lose('user', 'the vendor has no such field');
+  if (!hasTitles) loseTitles(ask, lose);
+  const word = findWord(ask, flags.purposes ? words : {}, lose);
+  if (word === undefined && usualWord !== undefined)
+    lose('purpose', `sent as "${usualWord}", because the vendor needs one`, 'approximated');
+  const settings = { dimensions, user, word: word ?? usualWord, encoding: chooseEncoding(ask) };
+  if (truncate === undefined || truncate === 'none' || listCuts?.(flags).includes(truncate))
+    return { ...settings, truncate };
+  lose('truncate', 'the vendor does not cut texts so', 'model');
+  return settings;
+}
+
+export function defineWire(form: Form): EmbeddingWire {
+  const { name, client, errors = { encodeError, decodeError }, most, selectInputs = requireTexts } = form;
+  const readFlags = createReader(name);
+  const findShare = (model: Model): Share => getShare(readFlags(model), most);
+  return {
+    name,
+    errors,
+    flags: flagsSchema,
+    ...(client && { client }),
+    encode(ask, model, { lose, rest }) {
+      const flags = readFlags(model);
+      checkDimensions(ask, model, flags);
+      const settings = fitSettings(ask, form, flags, lose);
+      const titles = ask.titles?.values();
+      const takeTitle = (): string | undefined => titles?.next().value;
+      return split(selectInputs(ask, model), findShare(model)).map((inputs) =>
+        form.encodeBody({ ...settings, model, flags, inputs, takeTitle, rest }),
+      );
+    },
+    decode: (body, ask, part) => form.decodeBody(body, ask, [part, findShare]),
+  };
+}
