@@ -2,9 +2,5 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const cohere = defineChatProvider('cohere', 'COHERE', 'https://api.cohere.ai/compatibility/v1', {
-  endpoints: {
-    'chat-completions': '/chat/completions',
-    'cohere-embed': '/../../v2/embed',
-    'cohere-rerank': '/../../v2/rerank',
-  },
+  besides: { 'cohere-embed': '/../../v2/embed', 'cohere-rerank': '/../../v2/rerank' },
 });

@@ -3,5 +3,5 @@ import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const deepseek = defineChatProvider('deepseek', 'DEEPSEEK', 'https://api.deepseek.com/v1', {
   // It completes texts, and fills in their middle, beside its first version.
-  endpoints: { 'chat-completions': '/chat/completions', completions: '/../beta/completions' },
+  besides: { completions: '/../beta/completions' },
 });

@@ -2,12 +2,7 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const mistral = defineChatProvider('mistral', 'MISTRAL', 'https://api.mistral.ai/v1', {
-  endpoints: {
-    'chat-completions': '/chat/completions',
-    'mistral-fim': '/fim/completions',
-    'mistral-embed': '/embeddings',
-    moderations: '/moderations',
-  },
+  besides: { 'mistral-fim': '/fim/completions', 'mistral-embed': '/embeddings', moderations: '/moderations' },
   // A text to continue is no message.
   choose: ({ turns }) => (turns[0]?.at === 'prompt' ? 'mistral-fim' : 'chat-completions'),
 });

@@ -2,5 +2,5 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const nvidia = defineChatProvider('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1', {
-  endpoints: { 'chat-completions': '/chat/completions', 'nvidia-embed': '/embeddings' },
+  besides: { 'nvidia-embed': '/embeddings' },
 });

@@ -2,11 +2,7 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const ollama = defineChatProvider('ollama', 'OLLAMA', undefined, {
-  endpoints: {
-    'chat-completions': '/chat/completions',
-    completions: '/completions',
-    'ollama-embed': '/../api/embed',
-  },
+  besides: { completions: '/completions', 'ollama-embed': '/../api/embed' },
   models: { discover: '/models' },
   // It may load the model first.
   patience: { firstEvent: 300_000, reply: 600_000 },

@@ -5,7 +5,7 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const openrouter = defineChatProvider('openrouter', 'OPENROUTER', 'https://openrouter.ai/api/v1', {
-  endpoints: { 'chat-completions': '/chat/completions', embeddings: '/embeddings' },
+  besides: { embeddings: '/embeddings' },
   models: { discover: '/models' },
   routes: true,
   // Its list of models is public, so the key is probed at another address.

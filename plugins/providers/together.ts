@@ -5,5 +5,5 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const together = defineChatProvider('together', 'TOGETHER', 'https://api.together.ai/v1', {
-  endpoints: { 'chat-completions': '/chat/completions', embeddings: '/embeddings', rerank: '/rerank' },
+  besides: { embeddings: '/embeddings', rerank: '/rerank' },
 });

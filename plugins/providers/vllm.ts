@@ -2,8 +2,7 @@
 import { defineChatProvider } from '../shared/chat-provider.ts';
 
 export const vllm = defineChatProvider('vllm', 'VLLM', undefined, {
-  endpoints: {
-    'chat-completions': '/chat/completions',
+  besides: {
     completions: '/completions',
     embeddings: '/embeddings',
     rerank: '/rerank',
