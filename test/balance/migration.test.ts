@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { request } from '../contract/store.ts';
 import { openAccount, quote, settlement } from './calls.ts';
 import { openTemporary } from './ledger-file.ts';
-import { openFresh } from './postgres-database.ts';
+import { openFresh, queryDatabase, startHolder, waitForLocks } from './postgres-database.ts';
 
 /** How each database keeps its version, and the version that this program knows. */
 const versions = [
@@ -61,3 +61,30 @@ it.each(versions)(
     await dispose();
   },
 );
+
+it('tables are brought up to date although the server undoes that, to end a deadlock', async () => {
+  const { store, url, another, dispose } = await openFresh();
+  await openAccount(store, 'a', 1000n);
+  await store.close();
+  // Something is missing, so every table with columns of a newer version is locked in turn.
+  await queryDatabase(url, 'DROP TABLE invitations');
+  const [call, reader] = [await startHolder(url), await startHolder(url)];
+  await call.freeze('entries');
+  await reader.take('a');
+  const opening = another();
+  // The migration has the keys now, and waits for the reader of the accounts.
+  await waitForLocks(url, 1);
+  const waiting = call.takeKey('key-1');
+  await waitForLocks(url, 2);
+  // It goes on to the entries, which the call has, while the call waits for the keys.
+  await reader.release();
+  await waiting;
+  await call.release();
+  const opened = await opening;
+  expect(await opened.audit()).toMatchObject({ ok: true, findings: [] });
+  await opened.close();
+  const undone = 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()';
+  await expect.poll(() => queryDatabase(url, undone), { timeout: 60_000 }).toEqual([{ deadlocks: 1n }]);
+  expect(await queryDatabase(url, 'SELECT FROM invitations')).toEqual([]);
+  await dispose();
+});

@@ -2,6 +2,7 @@
  * PostgreSQL ledgers for tests: in a database that is dropped with them, and with a separate connection to
  * read them.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { typeParsers } from '../../plugins/meters/balance/postgres/connection.ts';
 import { openPostgres, type PostgresOptions } from '../../plugins/meters/balance/postgres/open.ts';
@@ -62,6 +63,13 @@ export const ledgers = [
   ['PostgreSQL', openFresh],
 ] as const;
 
+/** Resolves once so many wait for a lock that someone else holds. */
+export async function waitForLocks(url: string, count: number): Promise<void> {
+  const waiting =
+    "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  while ((await queryDatabase(url, waiting)).length < count) await sleep(20);
+}
+
 export interface Holder {
   /** Locks an account's row, and waits for it if someone else has it. */
   take(name: string): Promise<void>;
@@ -80,7 +88,7 @@ export async function startHolder(url: string): Promise<Holder> {
   const client = new Client({ connectionString: url });
   await client.connect();
   // Of two that wait for each other the database ends the one that looks first: never this one.
-  await client.query("SET deadlock_timeout = '60s'");
+  await client.query("SET deadlock_timeout = '1d'");
   await client.query('BEGIN');
   return {
     async take(name) {

@@ -14,7 +14,13 @@ import { openDatabase } from '../support/database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { startTcpLink, type TcpLink } from '../support/tcp-link.ts';
 import { openAccount, newKey, quote, settlement } from './calls.ts';
-import { queryDatabase, openFresh, type OpenedDatabase, startHolder } from './postgres-database.ts';
+import {
+  queryDatabase,
+  openFresh,
+  type OpenedDatabase,
+  startHolder,
+  waitForLocks,
+} from './postgres-database.ts';
 
 const warnings: string[] = [];
 process.on('warning', ({ message }) => warnings.push(message));
@@ -34,13 +40,6 @@ async function open(options: Parameters<typeof openFresh>[0] = {}): Promise<Open
 
 async function waitForRecovery(store: Store): Promise<void> {
   while (store.findFault()) await sleep(20);
-}
-
-/** Resolves once so many wait for a lock that someone else holds. */
-async function waitForLocks(url: string, count: number): Promise<void> {
-  const waiting =
-    "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-  while ((await queryDatabase(url, waiting)).length < count) await sleep(20);
 }
 
 /** Ends connections while this process waits, so that nothing reads of their end. */
