@@ -157,20 +157,20 @@ async function requireLedger(query: Query, { url }: Address): Promise<void> {
   );
 }
 
-/** A pooler that does not know a parameter of the connection answers so; PostgreSQL names another code. */
-const unsupportedParameter = '08P01';
-
 const poolerFault =
   'a connection pooler such as PgBouncer is in front of PostgreSQL, and a ledger needs connections ' +
   'that stay with one server process: use the address of PostgreSQL itself, where each process of a ' +
   'gateway has at most five';
 
-/** Throws unless the server that greeted the client also runs its statements. */
-async function refusePooler(client: Client): Promise<void> {
+/** Throws if the server that greets the client is not the one that runs its statements. */
+async function connectWithoutPooler(client: Client): Promise<void> {
+  await client.connect().catch((error: unknown) => {
+    // A pooler that does not know a parameter of the connection; PostgreSQL names another code.
+    throw getCode(error) === '08P01' ? new Error(poolerFault, { cause: error }) : error;
+  });
   const [row] = await createQuery(client)(sql.process);
   const greeting = 'processID' in client ? client.processID : undefined;
-  if (row && readCount(row, 'process') === greeting) return;
-  throw new Error(poolerFault);
+  if (Number(row?.process) !== greeting) throw new Error(poolerFault);
 }
 
 /**
@@ -197,11 +197,8 @@ async function prepareTables(address: Address, mustExist: boolean): Promise<void
   // When the connection is lost, the statement fails anyway. But an `error` event without a listener would
   // end the process.
   client.on('error', () => undefined);
-  await client.connect().catch((error: unknown) => {
-    throw getCode(error) === unsupportedParameter ? new Error(poolerFault, { cause: error }) : error;
-  });
   try {
-    await refusePooler(client);
+    await connectWithoutPooler(client);
     const [row] = await createQuery(client)(sql.durability);
     if (row?.synchronous_commit === 'off')
       throw new Error('synchronous_commit is off, and a commit has to be on disk when it is answered');
