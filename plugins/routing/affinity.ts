@@ -21,23 +21,22 @@ const options = z.strictObject({
   most: z.int().positive().default(50_000),
 });
 
-const homeSchema = z.object({ name: z.string(), credential: z.number().optional() });
 /** What a process reports when a conversation moves. */
-const movedSchema = homeSchema.extend({ conversation: z.string() });
+const movedSchema = z.object({ conversation: z.string(), name: z.string(), credential: z.int().optional() });
 
 /** A provider, and which of its keys. */
-type Home = z.output<typeof homeSchema>;
+type Home = Omit<z.output<typeof movedSchema>, 'conversation'>;
 
-function isSame(one: Home, { name, credential }: Home): boolean {
-  return one.name === name && one.credential === credential;
+function isSame(one: Home | undefined, other: Home): boolean {
+  return one?.name === other.name && one.credential === other.credential;
 }
 
 /** Moves the conversation's target in front of the others of the same model. */
 function moveFirst(targets: readonly Target[], home: Home): readonly Target[] {
   const model = targets[0]?.model.id;
-  const index = targets.findIndex((target) => target.model.id === model && isSame(target.provider, home));
-  const found = targets[index];
-  return !found || index === 0 ? targets : [found, ...targets.slice(0, index), ...targets.slice(index + 1)];
+  const found = targets.find((target) => target.model.id === model && isSame(target.provider, home));
+  if (!found || found === targets[0]) return targets;
+  return [found, ...targets.filter((target) => target !== found)];
 }
 
 export const affinity = definePlugin({
@@ -46,20 +45,13 @@ export const affinity = definePlugin({
   apply(host, { from, keep, most }) {
     const { hooks } = host;
     const news = openNews(host, 'affinity');
-    const homes = keepThroughReloads(
-      host,
-      'affinity',
-      new LRUCache<string, Home>({
-        ...limitEntries(most),
-        ttl: keep * 1000,
-        perf: { now: () => Date.now() },
-      }),
-      { from, keep, most },
-    );
+    const limits = { ...limitEntries(most), ttl: keep * 1000, perf: { now: () => Date.now() } };
+    const known = new LRUCache<string, Home>(limits);
+    const homes = keepThroughReloads(host, 'affinity', known, { from, keep, most });
     let stopHearing: (() => void) | undefined;
     const settle = (conversation: string, home: Home, before: Home | undefined): void => {
       homes().set(conversation, home);
-      if (!news.several || (before && isSame(before, home))) return;
+      if (!news.several || isSame(before, home)) return;
       const { name, credential } = home;
       news.notify('affinity', { conversation, name, credential } satisfies z.output<typeof movedSchema>);
     };

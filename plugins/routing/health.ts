@@ -10,12 +10,12 @@ import { defineGauge } from '../shared/metric.ts';
 import { openNews } from '../shared/news.ts';
 import type { Named } from '../shared/routing/per-target.ts';
 import { stages } from '../shared/routing/ranking.ts';
-import { HealthBook, type Rest } from './health/book.ts';
+import { HealthBook } from './health/book.ts';
 import { buildCircuitError, type Change } from './health/breaker.ts';
-import { readHolds, writeHolds } from './health/holds.ts';
+import { readHolds } from './health/holds.ts';
 import { HealthNotices } from './health/notices.ts';
 import { createProviderRoutes } from './health/routes.ts';
-import { hear, hearDecisions, passOn, shareBook } from './health/workers.ts';
+import { createReporter, joinOthers } from './health/workers.ts';
 
 const buildSeconds = (fallback: number) =>
   z
@@ -46,48 +46,36 @@ export const health = definePlugin({
   name: 'health',
   options,
   apply(host, { fallbackNotice, ...settings }) {
-    const { hooks, logger, metrics, workers } = host;
-    const news = openNews(host, 'health');
+    const { hooks, logger, metrics } = host;
+    const line = { ...host, news: openNews(host, 'health') };
     const breakers = defineGauge(
       metrics,
       'tollgate_breaker_state',
       '1 while a target fails and gets no calls, 0 once it answers again.',
       { together: 'max', labelNames: ['provider', 'model'] },
     );
-    const report: Rest = (...rest) => passOn(news, ...rest);
+    const report = createReporter(line.news);
     const onChange = (target: Named, change: Change): void => {
-      const {
-        provider: { name, credential },
-        model,
-      } = target;
+      const { name: provider, credential } = target.provider;
+      const model = target.model.id;
       if (change !== 'closes') report(target, settings.pause, buildCircuitError(settings.pause));
       if (change === 'stays open') return;
-      breakers.set({ provider: name, model: model.id }, change === 'opens' ? 1 : 0);
+      breakers.set({ provider, model }, change === 'opens' ? 1 : 0);
       const message =
         change === 'opens' ? 'a target fails; it gets no calls for now' : 'a target answers again';
-      logger.warn({ provider: name, credential, model: model.id }, message);
+      logger.warn({ provider, credential, model }, message);
     };
     const getBook = keepThroughReloads(host, 'health', new HealthBook(settings, onChange, report), settings);
-    const stopHearing: (() => void)[] = [];
-    for (const route of createProviderRoutes({ ...host, news }, getBook)) host.routes.add(route);
+    const stops: (() => void)[] = [];
+    for (const route of createProviderRoutes(line, getBook)) host.routes.add(route);
     hooks.ready.tapPromise('health', async () => {
-      for (const hold of await readHolds(host)) getBook().holds.add(hold);
-      stopHearing.push(
-        hear(news, host.catalog, (target, ...rest) =>
-          getBook()
-            .targets.getEntry(target)
-            .condition.startRest(...rest),
-        ),
-      );
-      stopHearing.push(
-        ...(await shareBook(workers, getBook)),
-        hearDecisions(news, getBook, () => void writeHolds(host, () => getBook().holds.list())),
-      );
+      await readHolds(host, getBook().holds);
+      stops.push(await joinOthers(line, getBook));
       const watch = new HealthNotices(host, getBook(), fallbackNotice * 1000);
       const timer = setInterval(() => watch.look(Date.now()), lookEvery).unref();
-      stopHearing.push(() => clearInterval(timer));
+      stops.push(() => clearInterval(timer));
     });
-    hooks.close.tapPromise('health', async () => stopHearing.forEach((stop) => stop()));
+    hooks.close.tapPromise('health', async () => stops.forEach((stop) => stop()));
     hooks.route.tap(
       { name: 'health', stage: stages.health, because: 'it fails, or rests after a refusal' },
       (offered, { preview }) => {

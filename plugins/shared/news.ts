@@ -1,8 +1,8 @@
 /**
  * What gateways with one database learn from each other, such as keys that rest: workers hear it at once, and
- * other gateways within a second, from a table next to the ledger. Each process writes a row for each topic
- * when it has news, and reads the rows of the others twice a second. No call waits for that, and while the
- * database is away, each process knows what its own calls teach it.
+ * other gateways within a second, from a table next to the ledger. Each process writes its news into one row,
+ * and reads the rows of the others twice a second. No call waits for that, and while the database is away,
+ * each process knows what its own calls teach it.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -10,18 +10,17 @@ import type { Host, TableDeclaration, Tables } from '../../core/index.ts';
 
 const declaration: TableDeclaration = {
   name: 'news',
+  // `at` is in milliseconds since the epoch, and `news` is JSON.
   migrations: [
-    // `at` is in milliseconds since the epoch, and `news` is JSON.
-    `CREATE TABLE plugin_news_rows (process text, topic text, at bigint NOT NULL, news text NOT NULL,
-      PRIMARY KEY (process, topic))`,
+    'CREATE TABLE plugin_news_rows (process text PRIMARY KEY, at bigint NOT NULL, news text NOT NULL)',
   ],
 };
 
 const sql = {
   write: `
-    INSERT INTO plugin_news_rows (process, topic, at, news) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (process, topic) DO UPDATE SET at = excluded.at, news = excluded.news`,
-  read: 'SELECT process, topic, news FROM plugin_news_rows WHERE process <> $1 AND at > $2',
+    INSERT INTO plugin_news_rows (process, at, news) VALUES ($1, $2, $3)
+    ON CONFLICT (process) DO UPDATE SET at = excluded.at, news = excluded.news`,
+  read: 'SELECT process, news FROM plugin_news_rows WHERE process <> $1 AND at > $2',
   forget: 'DELETE FROM plugin_news_rows WHERE at < $1',
 };
 
@@ -32,29 +31,36 @@ const keptFor = 10_000;
 const most = 200;
 /** A row that has not been written for so long is not read; the clocks of machines may differ by less. */
 const longestSilence = 60_000;
-/** Rows of processes that ended are deleted by the next start after a day. */
+/** Rows of processes that ended are deleted after a day. */
 const day = 24 * 3600 * 1000;
 
-const pieceSchema = z.object({ number: z.number(), at: z.number(), news: z.unknown() });
-const rowSchema = z.object({
-  process: z.string(),
-  topic: z.string(),
-  news: z.string().transform((text) => z.array(pieceSchema).parse(JSON.parse(text))),
-});
+const piecesSchema = z.array(
+  z.object({ number: z.number(), at: z.number(), topic: z.string(), news: z.unknown() }),
+);
 
-type Piece = z.output<typeof pieceSchema>;
+/** Another version may write something else, and what it hears may have another shape. */
+function skipFaults(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // The next piece may be one that this version knows.
+  }
+}
+
 /** `age` is how many milliseconds ago it happened. */
 type Listener = (news: unknown, age: number) => unknown;
 
 class Board {
   readonly #process = randomUUID();
-  #tables: Tables | undefined;
-  #last = 0;
-  readonly #own = new Map<string, readonly Piece[]>();
-  readonly #unwritten = new Set<string>();
+  /** By topic, oldest first. */
+  readonly #own = new Map<string, z.output<typeof piecesSchema>>();
   readonly #listeners = new Map<string, Set<Listener>>();
-  /** The number of the last piece heard, by process and topic. */
+  /** The numbers of the last piece, and of the last one that others can read. */
+  #last = 0;
+  #written = 0;
+  /** The number of the last piece heard, by process. */
   #heard = new Map<string, number>();
+  #tables: Tables | undefined;
   #exchange: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -62,8 +68,7 @@ class Board {
     const at = Date.now();
     this.#last += 1;
     const kept = (this.#own.get(topic) ?? []).filter((piece) => at - piece.at < keptFor);
-    this.#own.set(topic, [...kept.slice(1 - most), { number: this.#last, at, news }]);
-    this.#unwritten.add(topic);
+    this.#own.set(topic, [...kept.slice(1 - most), { number: this.#last, at, topic, news }]);
   }
 
   hear(topic: string, listener: Listener): () => void {
@@ -73,11 +78,9 @@ class Board {
   }
 
   /** Begins to exchange. A reload of the configuration may bring other tables. */
-  async useTables(tables: Tables): Promise<void> {
+  useTables(tables: Tables): void {
     this.#tables = tables;
-    if (this.#timer) return;
-    this.#timer = setInterval(() => this.#begin(tables), pause).unref();
-    await tables.write([{ sql: sql.forget, values: [Date.now() - day] }]);
+    this.#timer ??= setInterval(() => this.#begin(this.#tables ?? tables), pause).unref();
   }
 
   async close(): Promise<void> {
@@ -87,54 +90,40 @@ class Board {
 
   /** One exchange at a time. What fails is tried again in the next turn, and the ledger reports why. */
   #begin(tables: Tables): void {
-    this.#exchange ??= this.#write(this.#tables ?? tables)
-      .then(() => this.#read(this.#tables ?? tables))
+    this.#exchange ??= this.#write(tables)
+      .then(() => this.#read(tables))
       .catch(() => undefined)
       .finally(() => void (this.#exchange = undefined));
   }
 
   async #write(tables: Tables): Promise<void> {
-    if (this.#unwritten.size === 0) return;
-    const at = Date.now();
-    const topics = [...this.#unwritten];
-    const statements = topics.map((topic) => {
-      const news = JSON.stringify(this.#own.get(topic) ?? []);
-      return { sql: sql.write, values: [this.#process, topic, at, news] };
-    });
-    this.#unwritten.clear();
-    try {
-      await tables.write(statements);
-    } catch (error) {
-      for (const topic of topics) this.#unwritten.add(topic);
-      throw error;
-    }
+    const [last, at] = [this.#last, Date.now()];
+    if (last === this.#written) return;
+    const pieces = [...this.#own.values()].flat().toSorted((one, other) => one.number - other.number);
+    await tables.write([
+      { sql: sql.write, values: [this.#process, at, JSON.stringify(pieces)] },
+      { sql: sql.forget, values: [at - day] },
+    ]);
+    this.#written = last;
   }
 
   async #read(tables: Tables): Promise<void> {
     const now = Date.now();
     const rows = await tables.read({ sql: sql.read, values: [this.#process, now - longestSilence] });
     const heard = new Map<string, number>();
-    for (const row of rows) {
-      // Another version may write something else.
-      const { data } = rowSchema.safeParse(row);
-      if (!data) continue;
-      const source = `${data.process} ${data.topic}`;
-      const before = this.#heard.get(source) ?? 0;
-      const fresh = data.news.filter(({ number }) => number > before);
-      heard.set(source, fresh.at(-1)?.number ?? before);
-      for (const { news, at } of fresh) this.#pass(data.topic, news, Math.max(0, now - at));
-    }
+    for (const row of rows)
+      skipFaults(() => {
+        const source = String(row.process);
+        const before = this.#heard.get(source) ?? 0;
+        const fresh = piecesSchema
+          .parse(JSON.parse(String(row.news)))
+          .filter(({ number }) => number > before);
+        heard.set(source, fresh.at(-1)?.number ?? before);
+        for (const { at, topic, news } of fresh)
+          for (const listener of this.#listeners.get(topic) ?? [])
+            skipFaults(() => void listener(news, Math.max(0, now - at)));
+      });
     this.#heard = heard;
-  }
-
-  #pass(topic: string, news: unknown, age: number): void {
-    for (const listener of this.#listeners.get(topic) ?? []) {
-      try {
-        listener(news, age);
-      } catch {
-        // News of another version, in another shape.
-      }
-    }
   }
 }
 
@@ -155,18 +144,14 @@ export function openNews(
 ): News {
   const { hooks, openResource, tables, workers, dataFolder } = host;
   let board: Board | undefined;
+  const close = (opened: Board): Promise<void> => opened.close();
   hooks.ready.tapPromise(name, async () => {
-    if (tables.find('ledger')?.isShared !== true) return;
-    board = await openResource(
-      'news',
-      { dataFolder },
-      () => new Board(),
-      (opened) => opened.close(),
-    );
+    if (tables.find('ledger')?.isShared === true)
+      board = await openResource('news', { dataFolder }, () => new Board(), close);
   });
   // After the tap that opens the ledger.
   hooks.ready.tapPromise({ name, stage: 10 }, async () => {
-    if (board) await board.useTables(await tables.get('ledger').open(declaration));
+    if (board) board.useTables(await tables.get('ledger').open(declaration));
   });
   return {
     get several() {

@@ -10,6 +10,7 @@ import { chatCompletions } from '../../plugins/protocols/chat-completions/index.
 import { affinity } from '../../plugins/routing/affinity.ts';
 import { health } from '../../plugins/routing/health.ts';
 import { defineProvider } from '../../plugins/shared/kit.ts';
+import { queryDatabase } from '../balance/postgres-database.ts';
 import { findAdminUrl } from '../support/admin-url.ts';
 import { openDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -48,6 +49,7 @@ let statuses: Map<string, number>;
 let seen: string[];
 let gateways: readonly [TestGateway, TestGateway];
 let key: string;
+let database: string;
 
 /** Gateways of one process share what outlives a reload, unless their options differ. */
 const options = [
@@ -66,6 +68,7 @@ beforeEach(async () => {
     sendJson(response, { error: { message: 'Not now.' } }, status, { 'retry-after': '60' });
   });
   const { url } = await openDatabase();
+  database = url;
   const start = (index: 0 | 1): Promise<TestGateway> =>
     startGateway({
       // A dead vendor is not tried again within a call.
@@ -157,4 +160,18 @@ it('what an operator takes out of service at one gateway is out at the other, un
   expect((await askOperator('POST', '/house/wake')).status).toBe(200);
   await expect.poll(readKept, soon).toBe('[]\n');
   expect(await call(0)).toEqual(['one']);
+});
+
+it.each([
+  ['no JSON', 'later'],
+  ['JSON of another shape', '{"pieces":[]}'],
+  ['a piece that nobody here knows', '[{"number":1,"at":1,"topic":"health","news":"well"}]'],
+])('news of another version does not keep that of this one away, if it is %s', async (_, news) => {
+  await queryDatabase(database, "INSERT INTO plugin_news_rows VALUES ('0', $1, $2)", [
+    Date.now() + 6e5,
+    news,
+  ]);
+  statuses.set('one', 429);
+  expect(await call(0)).toEqual(['one', 'two']);
+  await expect.poll(listResting, soon).toEqual([1]);
 });

@@ -54,7 +54,7 @@ export type Rest = (target: Named, milliseconds: number, reason: GatewayError) =
 
 /** Times to the first event that are kept, and errors. */
 const mostTimes = 50;
-const mostErrors = 5;
+export const mostErrors = 5;
 const longestMessage = 300;
 
 export const pastErrorSchema = z.object({
@@ -74,14 +74,25 @@ function describeCause({ cause, code }: GatewayError): string | undefined {
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 }
 
-/** What happened at one target since the process started, for people to look at. */
-class AttemptRecord {
+/** What this process knows about one target: how well it works, and what happened there for people to see. */
+export class TargetHealth {
+  readonly provider: string;
+  readonly key: number;
+  readonly model: string;
+  readonly condition: Condition;
   attempts = 0;
   failed = 0;
   retries = 0;
   readonly firstEvents: number[] = [];
   /** The last ones, newest first. */
   errors: PastError[] = [];
+  /** The status with which the vendor refused the key, until it answers a call. */
+  refused: number | undefined;
+
+  constructor({ provider: { name, credential = 1 }, model }: Named, condition: Condition) {
+    [this.provider, this.key, this.model] = [name, credential, model.id];
+    this.condition = condition;
+  }
 
   /** Reads the end of an attempt. One that was not let in says nothing about its target. */
   read({ sent, status, isRetry, firstEventAfter, error }: Attempt): void {
@@ -100,17 +111,6 @@ class AttemptRecord {
     const past = { at: Date.now(), code, status: status ?? null, message: message.slice(0, longestMessage) };
     this.errors = [past, ...this.errors.slice(0, mostErrors - 1)];
   }
-}
-
-/** What this process knows about one target. */
-export interface TargetHealth {
-  readonly provider: string;
-  readonly key: number;
-  readonly model: string;
-  readonly condition: Condition;
-  readonly record: AttemptRecord;
-  /** The status with which the vendor refused the key, until it answers a call. */
-  refused: number | undefined;
 }
 
 export class HealthBook {
@@ -132,16 +132,8 @@ export class HealthBook {
     this.#settings = settings;
     this.#passOn = passOn;
     this.targets = new PerTarget((target) => {
-      const { provider, model } = target;
       const condition = new Condition(settings.pause, (change) => onChange(target, change));
-      const health: TargetHealth = {
-        provider: provider.name,
-        key: provider.credential ?? 1,
-        model: model.id,
-        condition,
-        record: new AttemptRecord(),
-        refused: undefined,
-      };
+      const health = new TargetHealth(target, condition);
       this.known.push(health);
       return health;
     });
@@ -161,7 +153,7 @@ export class HealthBook {
 
   read(id: string, attempt: Attempt): void {
     if (attempt.phase === 'start') return;
-    if (attempt.phase === 'end') this.targets.getEntry(attempt.target).record.read(attempt);
+    if (attempt.phase === 'end') this.targets.getEntry(attempt.target).read(attempt);
     const isEntered = this.#entered.delete(id);
     // An attempt that was not let in says nothing about its target, and neither does one that was never sent.
     if (isEntered || attempt.status !== undefined) this.#judge(id, attempt, isEntered);
@@ -177,7 +169,7 @@ export class HealthBook {
   /** Ends what keeps calls from a place. */
   wake(place: Place): void {
     this.holds.end(place);
-    for (const { condition, ...names } of this.known) if (isWithin(place, names)) condition.wake();
+    for (const target of this.known) if (isWithin(place, target)) target.condition.wake();
   }
 
   #judge(id: string, attempt: Attempt, isEntered: boolean): void {

@@ -154,7 +154,8 @@ export class Condition {
   }
 }
 
-function buildRestError({ code, message }: GatewayError, left: number): GatewayError {
+/** The error of a call that is refused for `left` more milliseconds, for the reason of the rest. */
+export function buildRestError({ code, message }: GatewayError, left: number): GatewayError {
   // The vendor's message was about the call that reached the limit.
   const text =
     code === 'rate_limited' ? 'The provider takes no more calls at the moment; try again later.' : message;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { GatewayError, fileMode, makeFolder, type Host } from '../../../core/index.ts';
 import type { Named } from '../../shared/routing/per-target.ts';
+import { buildRestError } from './breaker.ts';
 
 export const placeSchema = z.object({
   provider: z.string(),
@@ -34,15 +35,12 @@ export function isWithin(place: Place, { provider, key, model }: Place): boolean
   );
 }
 
-function isSame(one: Place, other: Place): boolean {
-  return one.provider === other.provider && one.key === other.key && one.model === other.model;
-}
-
 export class Holds {
   #holds: readonly Hold[] = [];
 
   add(hold: Hold): void {
-    this.#holds = [...this.list().filter((other) => !isSame(other, hold)), hold];
+    const others = this.list().filter((other) => !isWithin(hold, other) || !isWithin(other, hold));
+    this.#holds = [...others, hold];
   }
 
   /** Ends the holds of this place, and of everything in it. */
@@ -68,9 +66,7 @@ export class Holds {
     const hold = this.find(target);
     if (!hold) return;
     const text = 'An operator has taken this provider out of service for a while.';
-    throw new GatewayError('upstream_overloaded', text, {
-      retryAfter: Math.max(1, Math.ceil((hold.until - Date.now()) / 1000)),
-    });
+    throw buildRestError(new GatewayError('upstream_overloaded', text), hold.until - Date.now());
   }
 }
 
@@ -82,17 +78,15 @@ const fileName = 'providers-at-rest.json';
 
 type Needs = Pick<Host, 'dataFolder' | 'logger'>;
 
-/**
- * None if there is no file. A file that cannot be read is logged: a provider in service is the lesser fault.
- */
-export async function readHolds({ dataFolder, logger }: Needs): Promise<readonly Hold[]> {
+/** A file that cannot be read is logged: a provider in service is the lesser fault. */
+export async function readHolds({ dataFolder, logger }: Needs, holds: Holds): Promise<void> {
   const file = join(dataFolder, fileName);
   try {
-    return z.array(holdSchema).parse(JSON.parse(await readFile(file, 'utf8')));
+    const read = z.array(holdSchema).parse(JSON.parse(await readFile(file, 'utf8')));
+    for (const hold of read) holds.add(hold);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT'))
       logger.error({ error, file }, 'providers that rest are unknown, because their file cannot be read');
-    return [];
   }
 }
 
@@ -102,19 +96,17 @@ let writing = Promise.resolve();
  * Writes one list after the other, so that the last one stays. The decision holds in the running gateway even
  * if the folder cannot be written; then it is logged that a restart forgets it.
  */
-export function writeHolds({ dataFolder, logger }: Needs, holds: () => readonly Hold[]): Promise<void> {
+export function writeHolds({ dataFolder, logger }: Needs, holds: Holds): Promise<void> {
   const file = join(dataFolder, fileName);
   writing = writing.then(async () => {
     try {
       makeFolder(dataFolder);
       const aside = `${file}.${process.pid}`;
-      await writeFile(aside, `${JSON.stringify(holds(), null, 2)}\n`, { mode: fileMode, flush: true });
+      await writeFile(aside, `${JSON.stringify(holds.list(), null, 2)}\n`, { mode: fileMode, flush: true });
       await rename(aside, file);
     } catch (error) {
-      logger.error(
-        { error, file },
-        'a restart forgets which providers rest, because their file cannot be written',
-      );
+      const message = 'a restart forgets which providers rest, because their file cannot be written';
+      logger.error({ error, file }, message);
     }
   });
   return writing;

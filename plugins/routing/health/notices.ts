@@ -44,7 +44,7 @@ export class HealthNotices {
   }
 
   #readNews(target: TargetHealth): News {
-    const { attempts, failed } = target.record;
+    const { attempts, failed } = target;
     const seen = this.#seen.get(target) ?? { answered: 0, attempts: 0 };
     this.#seen.set(target, { answered: attempts - failed, attempts });
     return { target, answered: attempts - failed - seen.answered, attempts: attempts - seen.attempts };

@@ -1,11 +1,11 @@
 /** The health of all providers as an operator sees it, put together from what each worker knows. */
-import type { Catalog, Provider } from '../../../core/index.ts';
+import type { Examination, Host } from '../../../core/index.ts';
 import type { ProviderHealth } from '../../shared/replies/providers.ts';
+import { mostErrors } from './book.ts';
 import { isWithin, type Hold } from './holds.ts';
 import type { Row } from './workers.ts';
 
-/** Past errors that are shown of one target. */
-const mostErrors = 5;
+export type Offered = Pick<Host, 'providers' | 'catalog' | 'examinations'>;
 
 const severity: readonly Row['state'][] = ['well', 'testing', 'resting', 'failing'];
 
@@ -36,11 +36,10 @@ const toIso = (milliseconds: number): string => new Date(milliseconds).toISOStri
 
 /** One target, from the rows of all workers. */
 function describeTarget(rows: readonly Row[], holds: readonly Hold[]) {
-  const [first] = rows;
   const seen = findWorst(rows);
-  if (!first || !seen) return [];
-  const { provider, key, model } = first;
-  const hold = holds.find((each) => isWithin(each, { provider, key, model }));
+  if (!seen) return [];
+  const { key, model } = seen;
+  const hold = holds.find((each) => isWithin(each, seen));
   const until = hold?.until ?? seen.until;
   return {
     key,
@@ -63,18 +62,15 @@ function describeHold({ key, model, until, reason }: Hold) {
   return { key: key ?? null, model: model ?? null, until: toIso(until), reason: reason ?? null };
 }
 
-/** What is on offer, by provider: its keys and how many models. */
-function groupOffers(catalog: Catalog): Map<string, { keys: Set<number>; models: Set<string> }> {
-  const byProvider = new Map<string, { keys: Set<number>; models: Set<string> }>();
-  for (const { id } of catalog.listModels()) {
-    for (const { provider } of catalog.find(id)) {
-      const known = byProvider.get(provider.name) ?? { keys: new Set(), models: new Set() };
-      known.keys.add(provider.credential ?? 1);
-      known.models.add(id);
-      byProvider.set(provider.name, known);
-    }
-  }
-  return byProvider;
+/** A plugin names the examination of each key of a provider `<provider> <key>`. */
+export function listProbes(
+  { examinations }: Offered,
+  provider: string,
+): { key: number; probe: Examination }[] {
+  return [...examinations.list()].flatMap((probe) => {
+    const [, name, key] = /^(.+) (\d+)$/.exec(probe.name) ?? [];
+    return name === provider ? [{ key: Number(key), probe }] : [];
+  });
 }
 
 function judgeState(rows: readonly Row[], isHeld: boolean) {
@@ -85,21 +81,18 @@ function judgeState(rows: readonly Row[], isHeld: boolean) {
   return ill === rows.length ? 'failing' : 'partly';
 }
 
-interface Known {
-  readonly rows: readonly Row[];
-  readonly holds: readonly Hold[];
-  /** Names of providers that have a probe. */
-  readonly probed: ReadonlySet<string>;
-}
-
 export function describeProviders(
-  providers: Iterable<Provider>,
-  catalog: Catalog,
-  { rows, holds, probed }: Known,
+  host: Offered,
+  rows: readonly Row[],
+  holds: readonly Hold[],
 ): ProviderHealth['providers'] {
-  const offers = groupOffers(catalog);
-  const names = new Map([...providers].map((provider) => [provider.name, Object.keys(provider.endpoints)]));
-  return [...names].map(([provider, protocols]) => {
+  const offers = host.catalog.listModels().flatMap(({ id }) => host.catalog.find(id));
+  const offersOf = Map.groupBy(offers, ({ provider }) => provider.name);
+  const protocolsOf = new Map(
+    [...host.providers.list()].map(({ name, endpoints }) => [name, Object.keys(endpoints)]),
+  );
+  return [...protocolsOf].map(([provider, protocols]) => {
+    const offered = offersOf.get(provider) ?? [];
     const own = rows.filter((row) => row.provider === provider);
     const held = holds.filter((hold) => hold.provider === provider);
     const isHeld = held.some(({ key, model }) => key === undefined && model === undefined);
@@ -107,9 +100,9 @@ export function describeProviders(
     return {
       provider,
       protocols,
-      models: offers.get(provider)?.models.size ?? 0,
-      keys: offers.get(provider)?.keys.size ?? 0,
-      canTest: probed.has(provider),
+      models: new Set(offered.map(({ model }) => model.id)).size,
+      keys: new Set(offered.map((offer) => offer.provider.credential)).size,
+      canTest: listProbes(host, provider).length > 0,
       state: judgeState(own, isHeld),
       ...computeFigures(own),
       holds: held.map(describeHold),

@@ -5,11 +5,15 @@
 import { z } from 'zod';
 import { errorCodes, GatewayError, type Host, type Workers } from '../../../core/index.ts';
 import type { News } from '../../shared/news.ts';
-import type { Named } from '../../shared/routing/per-target.ts';
 import { pastErrorSchema, type HealthBook, type Rest, type TargetHealth } from './book.ts';
-import { holdSchema, placeSchema } from './holds.ts';
+import { holdSchema, placeSchema, writeHolds } from './holds.ts';
 
 const topics = { rest: 'health', rows: 'health:rows', holds: 'health:holds', change: 'health:change' };
+
+/** What reaches the others, and where decisions of operators are kept. */
+export interface Line extends Pick<Host, 'catalog' | 'workers' | 'dataFolder' | 'logger'> {
+  readonly news: News;
+}
 
 /** One target as one worker sees it. */
 const rowSchema = z.object({
@@ -33,44 +37,69 @@ const changeSchema = z.union([z.object({ hold: holdSchema }), z.object({ wake: p
 /** An operator's decision about a place. */
 export type Decision = z.output<typeof changeSchema>;
 
-function toRow({ provider, key, model, condition, record }: TargetHealth): Row {
-  return { provider, key, model, ...record, ...condition.describe() };
+const restSchema = z.object({
+  provider: z.string(),
+  credential: z.number().optional(),
+  model: z.string(),
+  milliseconds: z.number(),
+  code: z.enum(errorCodes),
+  message: z.string(),
+});
+
+function toRow(target: TargetHealth): Row {
+  return rowSchema.parse({ ...target, ...target.condition.describe() });
 }
 
-function decide(book: HealthBook, decision: Decision): void {
+/** Applies a decision in this process, and keeps it for the next start. */
+function applyDecision(line: Line, book: HealthBook, decision: Decision): Promise<void> {
   if ('hold' in decision) book.holds.add(decision.hold);
   else book.wake(decision.wake);
+  return writeHolds(line, book.holds);
 }
 
-/** Answers the other workers, and learns from them what is held now. Returns what ends the answering. */
-export async function shareBook(workers: Workers, book: () => HealthBook): Promise<(() => void)[]> {
+/** Carries a decision out here, in all other workers, and soon in all other gateways. */
+export async function decideForAll(line: Line, book: HealthBook, decision: Decision): Promise<void> {
+  const written = applyDecision(line, book, decision);
+  await line.workers.askForAllAnswers(topics.change, decision);
+  line.news.notify(topics.change, decision);
+  await written;
+}
+
+/**
+ * Returns what reports that a target is full, barred or failing: it rests everywhere, so that each process
+ * need not discover it. Each discovers a recovery by its own calls.
+ */
+export function createReporter(news: News): Rest {
+  return ({ provider: { name, credential }, model }, milliseconds, { code, message }) => {
+    if (!news.several) return;
+    const rest = { provider: name, credential, model: model.id, milliseconds, code, message };
+    news.notify(topics.rest, rest satisfies z.output<typeof restSchema>);
+  };
+}
+
+/** Answers the others, and learns from them what is held now and what rests later. The result ends that. */
+export async function joinOthers(line: Line, getBook: () => HealthBook): Promise<() => void> {
+  const { workers, news, catalog } = line;
   const stops = [
-    workers.answer(topics.rows, () => book().known.map(toRow)),
-    workers.answer(topics.holds, () => book().holds.list()),
+    workers.answer(topics.rows, () => getBook().known.map(toRow)),
+    workers.answer(topics.holds, () => getBook().holds.list()),
+    news.hear(topics.change, (decision) => {
+      void applyDecision(line, getBook(), changeSchema.parse(decision));
+      return true;
+    }),
+    news.hear(topics.rest, (said, age) => {
+      const { provider, credential, model, milliseconds, code, message } = restSchema.parse(said);
+      const target = catalog
+        .find(model)
+        .find((offer) => offer.provider.name === provider && offer.provider.credential === credential);
+      if (!target || milliseconds <= age) return;
+      const { condition } = getBook().targets.getEntry(target);
+      condition.startRest(milliseconds - age, new GatewayError(code, message));
+    }),
   ];
   const held = z.array(holdSchema).safeParse(await workers.askForFirstAnswer(topics.holds, {}));
-  for (const hold of held.data ?? []) book().holds.add(hold);
-  return stops;
-}
-
-/** Carries out what is decided elsewhere, and then calls `onDecided`. The result stops listening. */
-export function hearDecisions(news: News, book: () => HealthBook, onDecided: () => void): () => void {
-  return news.hear(topics.change, (decision) => {
-    decide(book(), changeSchema.parse(decision));
-    onDecided();
-    return true;
-  });
-}
-
-/** Carries out a decision here, in all other workers, and soon in all other gateways. */
-export async function decideForAll(
-  { workers, news }: { readonly workers: Workers; readonly news: News },
-  book: HealthBook,
-  decision: Decision,
-): Promise<void> {
-  decide(book, decision);
-  await workers.askForAllAnswers(topics.change, decision);
-  news.notify(topics.change, decision);
+  for (const hold of held.data ?? []) getBook().holds.add(hold);
+  return () => stops.forEach((stop) => stop());
 }
 
 /** The rows of all workers, and how many workers there are. */
@@ -80,42 +109,4 @@ export async function collectRows(
 ): Promise<{ rows: Row[]; workers: number }> {
   const others = z.array(z.array(rowSchema)).parse(await workers.askForAllAnswers(topics.rows, {}));
   return { rows: [...book.known.map(toRow), ...others.flat()], workers: others.length + 1 };
-}
-
-const newsSchema = z.object({
-  provider: z.string(),
-  credential: z.number().optional(),
-  model: z.string(),
-  milliseconds: z.number(),
-  code: z.enum(errorCodes),
-  message: z.string(),
-});
-
-/**
- * Reports that a target is full, barred or failing: it rests everywhere, so that each process need not
- * discover it. Each discovers a recovery by its own calls.
- */
-export function passOn(
-  news: News,
-  { provider: { name, credential }, model }: Named,
-  milliseconds: number,
-  { code, message }: GatewayError,
-): void {
-  if (!news.several) return;
-  const rest = { provider: name, credential, model: model.id, milliseconds, code, message };
-  news.notify(topics.rest, rest satisfies z.output<typeof newsSchema>);
-}
-
-/**
- * Calls `rest` for each target that another process says should rest, for what is left of it. The returned
- * function stops listening.
- */
-export function hear(news: News, catalog: Host['catalog'], rest: Rest): () => void {
-  return news.hear(topics.rest, (said, age) => {
-    const { provider, credential, model, milliseconds, code, message } = newsSchema.parse(said);
-    const target = catalog
-      .find(model)
-      .find((offer) => offer.provider.name === provider && offer.provider.credential === credential);
-    if (target && milliseconds > age) rest(target, milliseconds - age, new GatewayError(code, message));
-  });
 }
