@@ -320,10 +320,10 @@ function addOwnVerb(
   program: Program,
   name: string,
   description: string,
-  run: (flags: Flags) => Promise<CommandResult>,
+  run: (flags: Flags, words: readonly string[]) => Promise<CommandResult>,
 ): Program {
   const verb = program.command(name).description(description).option('--json', 'print one JSON object');
-  return verb.action(async (flags: Flags) => printResult(await run(flags), flags.json));
+  return verb.action(async () => printResult(await run(verb.opts(), verb.args), verb.opts<Flags>().json));
 }
 
 function addOwnVerbs(program: Program): void {
@@ -342,17 +342,13 @@ function addOwnVerbs(program: Program): void {
     const written = await writeFirstConfig(logger, flags);
     return { json: written, text: formatSummary(written) };
   }).option('--force', 'replace an existing file');
-  program
-    .command('import <kind> <file>')
-    .description("write a configuration from another gateway's: import litellm config.yaml")
-    .option('--json', 'print one JSON object')
-    .option('--force', 'replace an existing file')
-    .action(async (kind: string, source: string, { json, force }: Flags) => {
-      if (envFault !== undefined) throw envFault;
-      const { importConfig, formatImport } = await import('./import.ts');
-      const imported = await importConfig(kind, source, force);
-      printResult({ json: imported, text: formatImport(imported) }, json);
-    });
+  const other = "write a configuration from another gateway's: import litellm config.yaml";
+  addOwnVerb(program, 'import <kind> <file>', other, async ({ force }, [kind = '', source = '']) => {
+    if (envFault !== undefined) throw envFault;
+    const { importConfig, formatImport } = await import('./import.ts');
+    const imported = await importConfig(kind, source, force);
+    return { json: imported, text: formatImport(imported) };
+  }).option('--force', 'replace an existing file');
 }
 
 async function main(): Promise<void> {

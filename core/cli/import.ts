@@ -9,13 +9,15 @@ import { describeReason } from '../util/plugin-error.ts';
 import { chooseFile, readTemplate, writeFile } from './init.ts';
 import { redirectImports } from './self-resolution.ts';
 
-type Convert = (
-  text: string,
-  template: string,
-) => { text: string; variables: string[]; remarks: { line: number; setting: string; text: string }[] };
+interface Converted {
+  text: string;
+  /** Those that it reads. */
+  variables: string[];
+  remarks: { line: number; setting: string; text: string }[];
+}
 
 const moduleSchema = z.object({
-  convert: z.custom<Convert>((value) => typeof value === 'function'),
+  convert: z.custom<(text: string, template: string) => Converted>((value) => typeof value === 'function'),
 });
 
 /** Throws a `ConfigError` if the source cannot be read, or a configuration exists and `force` is not set. */
@@ -28,17 +30,15 @@ export async function importConfig(kind: string, source: string, force = false) 
     writeFile(file, text, force);
     return { file, ...facts };
   } catch (error) {
-    const reason = describeReason(error);
-    const remedy = reason.includes("package 'yaml'")
-      ? 'reading it needs a package: npm install yaml'
-      : reason;
-    throw new ConfigError(`${source}: ${remedy}`, { cause: error });
+    const said = describeReason(error);
+    const reason = said.includes("package 'yaml'") ? 'reading it needs a package: npm install yaml' : said;
+    throw new ConfigError(`${source}: ${reason}`, { cause: error });
   }
 }
 
 export function formatImport({ file, variables, remarks }: Awaited<ReturnType<typeof importConfig>>): string {
   const lines = remarks.map(({ line, setting, text }) => `  line ${line}: ${setting}: ${text}`);
-  const read = variables.length > 0 ? [`It reads ${variables.join(', ')}.`] : [];
-  const head = lines.length > 0 ? ['These lines have no counterpart, or another one:'] : [];
-  return [`Wrote ${file}; tollgate check validates it.`, ...read, ...head, ...lines].join('\n');
+  if (lines.length > 0) lines.unshift('These lines have no counterpart, or another one:');
+  if (variables.length > 0) lines.unshift(`It reads ${variables.join(', ')}.`);
+  return [`Wrote ${file}; tollgate check validates it.`, ...lines].join('\n');
 }

@@ -2,9 +2,9 @@
  * Turns a configuration of LiteLLM into one of this gateway, and names what has no counterpart line by line.
  * Keys stay in variables: none is written.
  */
+import { z } from 'zod';
 import { Deployments, toVariable, type UsedProvider } from './litellm/deployments.ts';
-import { readNames } from './litellm/names.ts';
-import { Source } from './litellm/source.ts';
+import { number, Source, text as textSchema } from './litellm/source.ts';
 import words from './litellm/words.json' with { type: 'json' };
 
 function quote(text: string): string {
@@ -12,16 +12,16 @@ function quote(text: string): string {
   return /['\\]/.test(json) ? json : `'${json.slice(1, -1)}'`;
 }
 
-/** A value as JavaScript, in which `$$process.env.NAME` is code. Everything else stays a text. */
-function writeValue(value: unknown): string {
-  if (typeof value === 'string') return /^\$\$process\.env\.\w+$/.test(value) ? value.slice(2) : quote(value);
-  if (Array.isArray(value)) return value.length > 0 ? `[ ${value.map(writeValue).join(', ')} ]` : '[]';
+/** A value as JavaScript, without braces if it has no members. A symbol is code by its description. */
+function write(value: unknown): string {
+  if (typeof value === 'symbol') return value.description ?? '';
+  if (typeof value === 'string') return quote(value);
+  if (Array.isArray(value)) return `[ ${value.map(write).join(', ')} ]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  const written = members.map(
-    ([name, member]) => `${/^[a-z]\w*$/i.test(name) ? name : quote(name)}: ${writeValue(member)}`,
+  const members = Object.entries(value).map(
+    ([name, member]) => `${/^[a-z]\w*$/i.test(name) ? name : quote(name)}: ${write(member)}`,
   );
-  return written.length > 0 ? `{ ${written.join(', ')} }` : '{}';
+  return members.length > 0 ? `{ ${members.join(', ')} }` : '';
 }
 
 function toCamelCase(name: string): string {
@@ -33,10 +33,9 @@ function writeProvider([name, { keys, options, models }]: [string, UsedProvider]
   const code = [...keys].map((key) => `process.env.${key}`);
   const isOn = code.length > 1 ? `(${code.join(' || ')}) && ` : code.map((key) => `${key} && `).join('');
   const apiKey = code.length > 1 ? `[${code.join(', ')}].flatMap((key) => key || [])` : code[0];
-  const others = { ...options, ...(Object.keys(models).length > 0 && { models }) };
-  const given = Object.entries(others).map(([option, value]) => `${option}: ${writeValue(value)}`);
-  if (apiKey !== undefined) given.unshift(`apiKey: ${apiKey}`);
-  return `    ${isOn}${toCamelCase(name)}(${given.length > 0 ? `{ ${given.join(', ')} }` : ''}),\n`;
+  const key = apiKey === undefined ? {} : { apiKey: Symbol.for(apiKey) };
+  const given = { ...key, ...options, ...(Object.keys(models).length > 0 && { models }) };
+  return `    ${isOn}${toCamelCase(name)}(${write(given)}),\n`;
 }
 
 /** A server that speaks chat completions, as a provider of the configuration's own. */
@@ -57,8 +56,8 @@ function replace(text: string, place: string, by: string): string {
   return text.replaceAll(pattern, () => by);
 }
 
-function writeProviders(template: string, { providers }: Deployments): string {
-  const own = [...providers.keys()].filter((name) => !providers.get(name)?.isBundled);
+function writeProviders(template: string, providers: ReadonlyMap<string, UsedProvider>): string {
+  const own = [...providers.keys()].filter((name) => name.startsWith('at-'));
   const imports = [...providers.keys()].map((name) =>
     own.includes(name) ? '' : `import { ${toCamelCase(name)} } from 'tollgate/plugins/providers/${name}';\n`,
   );
@@ -74,15 +73,16 @@ function writeSettings(template: string, source: Source): string {
   let text = template;
   const done = new Set<string>();
   for (const [setting = '', wanted = '', place = '', by = ''] of words.edits) {
-    const path = setting.split('.').map((name) => (name === '0' ? 0 : name));
-    const value = done.has(place) ? undefined : source.readEdit(path, wanted);
+    const fits = z.union([textSchema, z.boolean().transform(String)]).pipe(z.literal(wanted));
+    const schema = wanted === '' ? number.transform(String) : fits;
+    const value = done.has(place) ? undefined : source.read(setting.split('.'), schema);
     if (value === undefined || place === '') continue;
     done.add(place);
     text = replace(text, place, by.replace('$', value));
   }
   // The configuration has this one anyway.
   for (const list of ['callbacks', 'success_callback', 'failure_callback', 'service_callback'])
-    for (const path of source.list(['litellm_settings', list])) source.readEdit(path, 'prometheus');
+    for (const path of source.list(['litellm_settings', list])) source.read(path, z.literal('prometheus'));
   return text;
 }
 
@@ -91,19 +91,18 @@ export function convert(written: string, template: string) {
   const source = new Source(written);
   const deployments = new Deployments(source);
   const { limits, providers } = deployments;
-  const names = Object.entries(readNames(source, deployments));
-  let text = writeProviders(template, deployments);
-  const calls = source.readNumber(['general_settings', 'global_max_parallel_requests']);
+  const names = deployments.readNames();
+  const calls = source.read(['general_settings', 'global_max_parallel_requests'], number);
   const limited = { ...(limits.length > 0 && { limits }), ...(calls && { shares: { calls } }) };
+  let text = writeSettings(writeProviders(template, providers), source);
   if (Object.keys(limited).length > 0)
-    text = replace(text, String.raw`^ {4}rateLimits\(\)`, `    rateLimits(${writeValue(limited)})`);
-  text = writeSettings(text, source);
+    text = replace(text, String.raw`^ {4}rateLimits\(\)`, `    rateLimits(${write(limited)})`);
   if (names.length > 0) {
-    const lines = names.map(([name, models]) => `      ${writeValue({ [name]: models }).slice(2, -2)},\n`);
+    const lines = names.map(([name, models]) => `      ${write({ [name]: models }).slice(2, -2)},\n`);
     const use = "import { aliases } from 'tollgate/plugins/routing/aliases';\n";
     text = replace(text, "^(?=import .*'tollgate/plugins/routing/balanced')", use);
     text = replace(text, String.raw`^(?= {4}bareNames\(\))`, `    aliases({\n${lines.join('')}    }),\n`);
   }
-  const remarks = source.listRemarks(words.remarks);
-  return { text, remarks, variables: [...providers.values()].flatMap(({ keys }) => [...keys]) };
+  const variables = [...providers.values()].flatMap(({ keys }) => [...keys]);
+  return { text, remarks: source.listRemarks(words.remarks), variables };
 }

@@ -157,18 +157,46 @@ it('a call by a name of LiteLLM reaches its server, and the fallback when that o
   await Promise.all([vendor.close(), down.close()]);
 });
 
+it('deployments at one address of one provider, however it is written, are all served', async () => {
+  const row = (model: string, address: string) =>
+    `  - { model_name: near, litellm_params: { model: ollama/${model}, api_base: "${address}" } }\n`;
+  const near = row('small', 'http://gpu:1') + row('large', 'http://gpu:1/v1/') + row('far', 'http://other:1');
+  const { text, remarks } = await importText(`model_list:\n${near}`);
+  expect(text).toContain("ollama({ baseUrl: 'http://gpu:1/v1', free: true })");
+  expect(text).toContain("{ model: 'ollama/small', weight: 1 }, { model: 'ollama/large', weight: 1 } ]");
+  expect(remarks).toEqual([expect.stringMatching(/^4: ollama has one baseUrl here/)]);
+});
+
+it('what a row says of a known model counts without a price, and a fallback of no name is told', async () => {
+  const { text, remarks } = await importText(
+    'model_list:\n' +
+      '  - { model_name: fast, litellm_params: { model: openai/gpt-5.4, max_input_tokens: 9000 } }\n' +
+      "  - { model_name: 'all-*', litellm_params: { model: 'openai/*', input_cost_per_token: 1 } }\n" +
+      'router_settings: { fallbacks: [{ quick: [fast] }] }\n',
+  );
+  expect(text).toContain("models: { 'openai/gpt-5.4': { contextLength: 9000 } }");
+  expect(remarks).toEqual([
+    expect.stringMatching(/^3: state this price/),
+    expect.stringMatching(/^4: no counterpart/),
+  ]);
+});
+
 it('a text of the file never becomes code', async () => {
-  const evil = `x"', a: process.exit(), b: '$$process.exit()`;
+  const evil = `x"', a: process.exit(), b: '$$process.env.HOME`;
   const { file, text } = await importText(
     JSON.stringify({
       model_list: [
         { model_name: evil, litellm_params: { model: 'anthropic/claude-haiku-4-5', api_key: evil } },
-        { model_name: '$$process.exit()', litellm_params: { model: 'groq/*' } },
+        {
+          model_name: 'here',
+          litellm_params: { model: 'vertex_ai/x', vertex_project: '$$process.env.HOME' },
+        },
         { model_name: 'server', litellm_params: { model: `openai/${evil}`, api_base: 'http://`${1}`"x' } },
       ],
     }),
   );
   expect(text).toContain(JSON.stringify(evil));
+  expect(text).toContain("project: '$$process.env.HOME'");
   const found = await import(file).catch((error: unknown) => error);
   expect(String(found)).not.toContain('SyntaxError');
 });
