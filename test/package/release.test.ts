@@ -2,11 +2,13 @@
  * The workflow that publishes a release, as far as it can be read: what it may do, what it builds and signs,
  * and that the steps which need no registry are scripts of this project.
  */
+import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { makeDataFolder } from '../support/process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -47,6 +49,23 @@ it('the release publishes an image only after its tests, and signs it only once 
   // What builds may not sign, and what signs by this identity may not be another job.
   expect(jobs.image?.permissions).toEqual({ contents: 'read', packages: 'write' });
   expect(jobs.sign?.permissions).toEqual({ contents: 'read', packages: 'write', 'id-token': 'write' });
+});
+
+it('the release publishes create-tollgate-plugin in its own version, with all that it writes', () => {
+  expect(listCommands('publish')).toContain('npm publish --provenance');
+  const [, own, other = ''] = /for folder in (\S+) (\S+); do/.exec(listCommands('publish')) ?? [];
+  const readVersion = (folder: string): unknown => JSON.parse(read(join(folder, 'package.json'))).version;
+  expect([own, readVersion(other)]).toEqual(['.', readVersion('.')]);
+  const cwd = makeDataFolder();
+  execFileSync('npm', ['pack', '--silent', join(root, other)], { cwd });
+  execFileSync('tar', ['--extract', '--file', ...globSync('*.tgz', { cwd })], { cwd });
+  const { name, bin } = JSON.parse(readFileSync(join(cwd, 'package/package.json'), 'utf8'));
+  for (const kind of globSync('*', { cwd: join(root, other, 'templates'), exclude: ['every'] })) {
+    execFileSync(process.execPath, [join('package', bin[name]), `my-${kind}`, '--kind', kind], { cwd });
+    for (const part of ['every', kind])
+      for (const file of globSync('**/*', { cwd: join(root, other, 'templates', part) }))
+        expect([file, existsSync(join(cwd, `my-${kind}`, file))]).toEqual([file, true]);
+  }
 });
 
 it('the release builds the Dockerfile for both architectures, with SBOM and provenance', () => {
