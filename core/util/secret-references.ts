@@ -8,7 +8,9 @@ import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { readSystemCode } from './errors.ts';
 
 /** What each value has to be. */
 export type SecretSchema = z.ZodType<string, string>;
@@ -36,39 +38,19 @@ const lifetimes = { env: 0, file: 1000, exec: 300_000 } as const;
 /** Milliseconds between two readings after a failure, and between two runs of a command. */
 const rest = 1000;
 
-const kinds = ['env', 'file', 'exec'] as const;
-type Kind = (typeof kinds)[number];
-
 /** The values that were read lately, for `listSecrets`. */
-const known = new Set<string>();
-const mostKnown = 1000;
+const known = new LRUCache<string, true>({ max: 1000 });
 
-export const listReadSecrets = (): readonly string[] => [...known];
+export const listReadSecrets = (): readonly string[] => [...known.keys()];
 
-function remember(values: readonly string[]): void {
-  for (const value of values) {
-    known.delete(value);
-    known.add(value);
-  }
-  for (const oldest of known) {
-    if (known.size <= mostKnown) break;
-    known.delete(oldest);
-  }
-}
+const kinds = ['env', 'file', 'exec'] as const;
 
-interface Split {
-  readonly kind: Kind;
-  readonly place: string;
-}
-
-function splitReference(text: string): Split | undefined {
+function splitReference(text: string) {
   const kind = kinds.find((each) => text.startsWith(`${each}:`));
   return kind && { kind, place: text.slice(kind.length + 1).trim() };
 }
 
-export function isReference(text: string): boolean {
-  return splitReference(text) !== undefined;
-}
+export const isReference = (text: string): boolean => splitReference(text) !== undefined;
 
 /** The words of a command. Quotes keep one with spaces together. */
 function splitCommand(command: string): string[] {
@@ -96,7 +78,7 @@ export function allowReference(schema: SecretSchema) {
   return checked.meta({ secret: true });
 }
 
-async function readPlace({ kind, place }: Split): Promise<string> {
+async function readPlace(kind: (typeof kinds)[number], place: string): Promise<string> {
   if (kind === 'env') return process.env[place] ?? '';
   if (kind === 'file') {
     const facts = await stat(place);
@@ -113,95 +95,73 @@ async function readPlace({ kind, place }: Split): Promise<string> {
 /** Why a reading failed, without what a command printed: that may be the secret. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  const { code, killed } = z
-    .object({ code: z.union([z.string(), z.number()]).nullish(), killed: z.boolean().optional() })
-    .catch({})
-    .parse({ ...error });
-  if (killed) return `it took longer than ${longestRun / 1000} s`;
-  if (typeof code === 'number') return `it exited with ${code}`;
-  return code ?? ('cmd' in error ? 'it was ended' : error.message);
+  if ('killed' in error && error.killed === true) return `it took longer than ${longestRun / 1000} s`;
+  if ('code' in error && typeof error.code === 'number') return `it exited with ${error.code}`;
+  return readSystemCode(error) ?? ('cmd' in error ? 'it was ended' : error.message);
 }
 
-/** Hears of a failure while older values can be used. */
-type Warn = (message: string) => void;
-
-class Reference implements Secret {
-  readonly file: string | undefined;
-  readonly #at: Split;
-  readonly #schema: SecretSchema;
-  readonly #warn: Warn;
-  #values: SecretValues | undefined;
-  #fault: Error | undefined;
-  #readAt = -Infinity;
-  #reading: Promise<SecretValues> | undefined;
-
-  constructor(at: Split, schema: SecretSchema, warn: Warn) {
-    this.file = at.kind === 'file' ? at.place : undefined;
-    this.#at = at;
-    this.#schema = schema;
-    this.#warn = warn;
-  }
-
-  read(): SecretValues | Promise<SecretValues> {
-    const isFresh = performance.now() - this.#readAt < (this.#fault ? rest : lifetimes[this.#at.kind]);
-    if (isFresh && this.#values) return this.#values;
-    if (isFresh && this.#fault) return Promise.reject(this.#fault);
-    const reading = this.#load(0);
-    // A command may take long, and what it said before is probably still right.
-    if (this.#at.kind !== 'exec' || !this.#values) return reading;
-    reading.catch(() => undefined);
-    return this.#values;
-  }
-
-  renew(): Promise<SecretValues> {
-    return this.#load(this.#at.kind === 'exec' ? this.#readAt + rest - performance.now() : 0);
-  }
-
-  #load(wait: number): Promise<SecretValues> {
-    this.#reading ??= sleep(Math.max(0, wait))
-      .then(() => this.#readNow())
-      .finally(() => (this.#reading = undefined));
-    return this.#reading;
-  }
-
-  async #readNow(): Promise<SecretValues> {
-    try {
-      this.#values = await this.#readValues();
-      this.#fault = undefined;
-      return this.#values;
-    } catch (error) {
-      const { kind, place } = this.#at;
-      const message = `the secret ${kind}:${place} cannot be read: ${describeFailure(error)}`;
-      if (!this.#fault && this.#values) this.#warn(`${message}; what it said before is used`);
-      this.#fault = new Error(message);
-      if (this.#values) return this.#values;
-      throw this.#fault;
-    } finally {
-      this.#readAt = performance.now();
-    }
-  }
-
-  async #readValues(): Promise<SecretValues> {
-    const text = await readPlace(this.#at);
-    const lines = text.split('\n').flatMap((line) => line.trim() || []);
-    const [first, ...others] = lines;
-    if (first === undefined) throw new Error(this.#at.kind === 'env' ? 'it is not set' : 'it is empty');
-    if (others.length >= mostValues) throw new Error(`it has more than ${mostValues} lines`);
-    remember(lines);
-    for (const line of lines)
-      for (const { message } of this.#schema.safeParse(line).error?.issues ?? []) throw new Error(message);
-    return [first, ...others];
-  }
+function readLines(text: string, schema: SecretSchema, none: string): SecretValues {
+  const [first, ...others] = text.split('\n').flatMap((line) => line.trim() || []);
+  if (first === undefined) throw new Error(none);
+  if (others.length >= mostValues) throw new Error(`it has more than ${mostValues} lines`);
+  const lines: SecretValues = [first, ...others];
+  for (const line of lines) known.set(line, true);
+  for (const line of lines)
+    for (const { message } of schema.safeParse(line).error?.issues ?? []) throw new Error(message);
+  return lines;
 }
 
-/** Opens a secret that is stated or referred to. Nothing is read before it is asked for. */
+/**
+ * Opens a secret that is stated or referred to. Nothing is read before it is asked for. `warn` hears of a
+ * failure while older values can be used.
+ */
 export function openSecret(
   text: string,
   schema: SecretSchema = z.string(),
-  warn: Warn = () => undefined,
+  warn: (message: string) => void = () => undefined,
 ): Secret {
-  const reference = splitReference(text);
-  if (reference) return new Reference(reference, schema, warn);
-  const values: SecretValues = [text];
-  return { file: undefined, read: () => values, renew: async () => values };
+  const at = splitReference(text);
+  if (!at) {
+    const stated: SecretValues = [text];
+    return { file: undefined, read: () => stated, renew: async () => stated };
+  }
+  const { kind, place } = at;
+  let values: SecretValues | undefined;
+  let fault: Error | undefined;
+  let readAt = -Infinity;
+  let reading: Promise<SecretValues> | undefined;
+
+  async function readNow(wait: number): Promise<SecretValues> {
+    await sleep(Math.max(0, wait));
+    try {
+      values = readLines(
+        await readPlace(kind, place),
+        schema,
+        kind === 'env' ? 'it is not set' : 'it is empty',
+      );
+      fault = undefined;
+    } catch (error) {
+      const message = `the secret ${kind}:${place} cannot be read: ${describeFailure(error)}`;
+      if (!fault && values) warn(`${message}; what it said before is used`);
+      fault = new Error(message);
+      if (!values) throw fault;
+    } finally {
+      readAt = performance.now();
+    }
+    return values;
+  }
+
+  const load = (wait: number): Promise<SecretValues> =>
+    (reading ??= readNow(wait).finally(() => (reading = undefined)));
+  return {
+    file: kind === 'file' ? place : undefined,
+    read() {
+      const isFresh = performance.now() - readAt < (fault ? rest : lifetimes[kind]);
+      if (isFresh && !values && fault) return Promise.reject(fault);
+      const latest = isFresh && values ? values : load(0);
+      // A command may take long, and what it said before is probably still right.
+      return kind === 'exec' ? (values ?? latest) : latest;
+    },
+    renew: () => load(kind === 'exec' ? readAt + rest - performance.now() : 0),
+  };
 }

@@ -125,31 +125,24 @@ export class KeyRing {
  * configuration is refused.
  */
 export function useKeyRing(
-  {
-    hooks,
-    tables,
-    dataFolder,
-    onApplied,
-    openSecret,
-    watchFile,
-  }: Pick<Host, 'hooks' | 'tables' | 'dataFolder' | 'onApplied' | 'openSecret' | 'watchFile'>,
+  host: Pick<Host, 'hooks' | 'tables' | 'dataFolder' | 'onApplied' | 'openSecret' | 'watchFile'>,
   name: string,
   given = readEnvironment(variable, dataKeySchema),
 ): () => KeyRing {
-  const stated = given === undefined ? undefined : openSecret(given, plainSchema);
-  if (stated?.file !== undefined) watchFile(stated.file);
+  const stated = given === undefined ? undefined : host.openSecret(given, plainSchema);
+  if (stated?.file !== undefined) host.watchFile(stated.file);
   let ring: KeyRing | undefined;
-  onApplied(() => {
-    if (stated || tables.find('ledger')?.isShared !== true) return;
+  host.onApplied(() => {
+    if (stated || host.tables.find('ledger')?.isShared !== true) return;
     throw new Error(
       'several gateways can share this ledger, and all of them need one key for what they seal: ' +
         `set ${variable} to ${howToMake}, the same for each gateway`,
     );
   });
   // The ledger opens first: it says best what is wrong with a data folder.
-  hooks.ready.tapPromise({ name, stage: 1 }, async () => {
+  host.hooks.ready.tapPromise({ name, stage: 1 }, async () => {
     const keys = stated ? parseKeys((await stated.read()).join(' ')) : undefined;
-    ring = new KeyRing(keys ?? readKeyFile(join(dataFolder, fileName)));
+    ring = new KeyRing(keys ?? readKeyFile(join(host.dataFolder, fileName)));
   });
   return () => {
     if (!ring) throw new Error('the key ring is not open yet');

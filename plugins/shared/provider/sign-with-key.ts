@@ -2,6 +2,7 @@
  * Signs with a key that the operator states or refers to. If the vendor refuses a key that is referred to,
  * the reference is read again, and the call shows the next key that it has.
  */
+import { LRUCache } from 'lru-cache';
 import {
   getMessage,
   GatewayError,
@@ -13,7 +14,7 @@ import {
 import { plainSecret } from './options.ts';
 
 /** Milliseconds for which a refused key is not shown, if there is another: a new one may not count yet. */
-const rest = 60_000;
+const resting = { max: 32, ttl: 60_000 };
 
 export type Signing = Pick<Provider, 'sign' | 'unwrap' | 'renew'>;
 
@@ -32,8 +33,7 @@ export function signWithKey(
 ): Signing {
   if (!isReference(text)) return signWithHeaders(build(text));
   const secret = openSecret(text, plainSecret);
-  const refused = new Map<string, number>();
-  const isResting = (key: string): boolean => (refused.get(key) ?? -Infinity) > performance.now() - rest;
+  const refused = new LRUCache<string, true>(resting);
   const show = (request: UpstreamRequest, key: string): UpstreamRequest => ({
     ...request,
     headers: { ...request.headers, ...build(key) },
@@ -52,16 +52,14 @@ export function signWithKey(
   return {
     async sign(request) {
       const keys = await read();
-      return show(request, keys.find((key) => !isResting(key)) ?? keys[0]);
+      return show(request, keys.find((key) => !refused.has(key)) ?? keys[0]);
     },
     async renew(request) {
       const keys: readonly string[] = await secret.renew().catch(() => []);
       const old = keys.find((key) => hasKey(request, key));
-      const next = keys.find((key) => key !== old && !isResting(key));
+      const next = keys.find((key) => key !== old && !refused.has(key));
       if (next === undefined) return undefined;
-      // Keys that are no longer there are forgotten.
-      for (const key of refused.keys()) if (!keys.includes(key)) refused.delete(key);
-      if (old !== undefined) refused.set(old, performance.now());
+      if (old !== undefined) refused.set(old, true);
       logger.warn(`${provider} refused a key of ${text}: the next one is shown`);
       return show(request, next);
     },
