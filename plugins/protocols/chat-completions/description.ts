@@ -1,7 +1,13 @@
 /** Describes the endpoint for the OpenAPI document. Fields that providers add pass too. */
 import { z } from 'zod';
 import type { CallDescription } from '../../../core/index.ts';
-import { count, describeListing, errorSchema, listedModel } from '../../shared/wire-kit/reply-schemas.ts';
+import {
+  count,
+  describeListing,
+  describePost,
+  errorSchema,
+  listedModel,
+} from '../../shared/wire-kit/reply-schemas.ts';
 import { pages } from './index.ts';
 import * as Wire from './wire.ts';
 
@@ -62,18 +68,14 @@ const request = Wire.request.meta({
 
 export function describeCalls(path: string): CallDescription[] {
   return [
-    {
-      method: 'POST',
+    describePost({
       path,
       summary: 'Chat completion',
       details: 'With `"stream": true` the reply is a stream, which ends with `data: [DONE]`.',
-      body: { 'application/json': request },
-      // An error ends a stream that began well.
-      replies: {
-        200: { 'application/json': completion, 'text/event-stream': z.union([chunk, errorSchema]) },
-      },
-      error: errorSchema,
-    },
+      body: request,
+      reply: completion,
+      chunk,
+    }),
   ];
 }
 

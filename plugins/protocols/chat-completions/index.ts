@@ -22,6 +22,7 @@ import {
   describeListed,
   formatPricing,
 } from '../../shared/wire-kit/model-listing.ts';
+import { matchPost } from '../../shared/wire-kit/read-call.ts';
 import { parts, readRequest, ChatCall, limitFields } from './call.ts';
 import { describeForCodex } from './codex-models.ts';
 import { protocolName } from './encoding.ts';
@@ -31,8 +32,6 @@ import { ChunkEncoder, terminator, encodeReply } from './reply-out.ts';
 import { encodeRequest, settings } from './settings.ts';
 
 const path = '/v1/chat/completions';
-/** Some base URLs have no version. */
-const paths = [path, '/chat/completions'];
 
 const example =
   `curl {url}${path} -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d ` +
@@ -57,8 +56,8 @@ export const protocol: Protocol = {
   body: 'json',
   capabilities: chatFlagsSchema,
   client: {
-    match: (method, called) =>
-      method === 'POST' && paths.includes(called) ? { operation: 'generate' } : undefined,
+    // Some base URLs have no version.
+    match: matchPost(path, '/chat/completions'),
     read: readRequest,
     encodeEvents: (context) => new ChunkEncoder(context),
     encodeReply,

@@ -8,10 +8,9 @@ import { decodeError, encodeError, encodeStreamError } from '../../shared/openai
 import { describeProtocol } from '../../shared/wire-kit/foreign-fields.ts';
 import { matchPost } from '../../shared/wire-kit/read-call.ts';
 import { splitNames } from '../../shared/wire-kit/vendor-bag.ts';
-import { readRequest, retarget } from './call.ts';
+import { describeCalls, readRequest, retarget } from './call.ts';
 import { ChunkEncoder, encodeReply, ReplyDecoder, terminator } from './reply.ts';
-import { encodeForMistral, encodeRequest, settings } from './request.ts';
-import { protocolName } from './wire.ts';
+import { encodeForMistral, encodeRequest, protocolName, settings } from './request.ts';
 
 const path = '/v1/completions';
 
@@ -40,7 +39,7 @@ export const protocol: Protocol = {
     ending: 'event',
     terminator,
   },
-  describeCalls: async () => (await import('./description.ts')).describeCalls(path),
+  describeCalls: () => describeCalls(path),
 };
 
 /** Only vendors speak it. */

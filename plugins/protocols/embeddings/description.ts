@@ -60,5 +60,5 @@ export function describeGoogle(): CallDescription[] {
       .looseObject({ embeddings: z.array(embedding), usageMetadata })
       .meta({ title: 'BatchEmbedContentsResponse' }),
   };
-  return [single, batch].map((call) => describePost(call, { error: googleError }));
+  return [single, batch].map((call) => describePost({ ...call, error: googleError }));
 }

@@ -24,7 +24,7 @@ const isText = (item: unknown): item is string => typeof item === 'string';
 const items = z.array(z.union([z.string(), part])).min(1);
 
 /** A list of parts is one input, and a list of texts is as many. */
-export const request = z.looseObject({
+const request = z.looseObject({
   model: modelId.nullish(),
   input: z.union([
     z.string(),
@@ -38,7 +38,7 @@ const known = new Set(Object.keys(request.shape));
 export type ModerationAsk = Pick<z.output<typeof request>, 'input'>;
 
 /** What the vendor says of each input. */
-export const verdict = z.looseObject({
+const verdict = z.looseObject({
   flagged: z.boolean().optional(),
   categories: z.record(z.string(), z.boolean().nullable()),
   category_scores: z.record(z.string(), z.number()),
@@ -89,7 +89,16 @@ export const wire: Wire<ModerationAsk, Verdicts> = {
       yield JSON.stringify({ id, model, results, usage: { prompt_tokens: input, total_tokens: input } });
     },
     address: { client: 'openai', path: '/v1' },
-    describeCalls: async () => (await import('./description.ts')).describeCalls(),
+    async describeCalls() {
+      const { describePost } = await import('../../shared/wire-kit/reply-schemas.ts');
+      const examples = [{ model: 'demo/guard', input: 'Tea or coffee?' }];
+      const body = request.meta({ title: 'ModerationRequest', examples });
+      const description = "One for each input; categories are the vendor's own.";
+      const results = z.array(verdict).meta({ description });
+      const reply = z.looseObject({ id: z.string(), model: z.string(), results });
+      const described = { body, reply: reply.meta({ title: 'ModerationResult' }) };
+      return [describePost({ path: '/v1/moderations', summary: 'Judge texts and pictures', ...described })];
+    },
     describeAbilities: async () => (await import('./abilities.json', { with: { type: 'json' } })).default,
   },
   encode(ask, model, { rest }) {

@@ -4,6 +4,7 @@
  * expect the documents back, and read `usage` or `meta`.
  */
 import { z } from 'zod';
+import type { CallDescription } from '../../../core/index.ts';
 import type { ClientWire } from '../../shared/family/wires.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { matchPost } from '../../shared/wire-kit/read-call.ts';
@@ -20,7 +21,7 @@ const quicklyWritten = 512 * 1024;
 
 const document = z.union([z.string(), z.looseObject({})], 'a text, or an object with "text"');
 
-export const request = z.looseObject({
+const request = z.looseObject({
   model: modelId,
   query: z.string().min(1),
   documents: z.array(document).min(1).max(mostDocuments),
@@ -31,6 +32,41 @@ export const request = z.looseObject({
   truncation: z.boolean().nullish(),
   provider: providerObject.nullish(),
 });
+
+const described = request.meta({
+  title: 'RerankRequest',
+  description:
+    'Of a document that is an object, `text` counts, or the members that `rank_fields` names, or all.',
+  examples: [
+    {
+      model: 'demo/rank',
+      query: 'a lamp for ships',
+      documents: ['A lighthouse is a lamp for ships.', 'Tea'],
+    },
+  ],
+});
+
+async function describeCalls(isJina: boolean): Promise<CallDescription[]> {
+  const { count, describePost } = await import('../../shared/wire-kit/reply-schemas.ts');
+  const result = z.looseObject({
+    index: count.meta({ description: "The document's place in the request." }),
+    relevance_score: z.number(),
+    document: z.looseObject({}).optional(),
+  });
+  const results = z.array(result).meta({ description: 'The best first.' });
+  const billed = z.looseObject({ search_units: count.optional(), input_tokens: count.optional() });
+  const meta = z.looseObject({ billed_units: billed });
+  const usage = z.looseObject({ total_tokens: count.optional() });
+  if (isJina) {
+    const reply = z.looseObject({ results, usage, meta: meta.optional() }).meta({ title: 'RerankResult' });
+    const summary = 'Sort documents by how well they answer a query';
+    return [describePost({ path: '/v1/rerank', summary, body: described, reply })];
+  }
+  const reply = z.looseObject({ results, meta }).meta({ title: 'CohereRerankResult' });
+  const error = z.looseObject({ message: z.string() }).meta({ title: 'CohereError' });
+  const summary = "The same in Cohere's form";
+  return [describePost({ path: '/v2/rerank', summary, body: described, reply, error })];
+}
 
 type Name = keyof typeof request.shape;
 const known = new Set(Object.keys(request.shape));
@@ -94,7 +130,7 @@ export function createClient(form: 'jina' | 'cohere'): ClientWire<RerankAsk, rea
       yield `${text}],${JSON.stringify(end).slice(1)}`;
     },
     usagePath: { reply: usage, event: usage },
-    describeCalls: async () => (await import('./description.ts')).describeCalls(form),
+    describeCalls: () => describeCalls(isJina),
     describeAbilities: async () =>
       (await import('./abilities.json', { with: { type: 'json' } })).default[form],
   };

@@ -18,20 +18,23 @@ export const errorSchema = z
   })
   .meta({ title: 'Error' });
 
-type Posted = Pick<CallDescription, 'path' | 'summary'> & Readonly<Record<'body' | 'reply', z.ZodType>>;
+interface Posted extends Pick<CallDescription, 'path' | 'summary' | 'details'> {
+  readonly body: z.ZodType;
+  readonly reply: z.ZodType;
+  /** What a stream consists of, if the reply may be one. */
+  readonly chunk?: z.ZodType;
+  readonly error?: z.ZodType;
+}
 
-/** Describes a call of JSON. `streams`: whether the reply may come in chunks of its own form. */
-export function describePost(
-  { path, summary, body, reply }: Posted,
-  { error = errorSchema, streams = false }: { readonly error?: z.ZodType; readonly streams?: boolean } = {},
-): CallDescription {
-  const chunks = streams && { 'text/event-stream': z.union([reply, error]) };
+/** Describes a call of JSON. */
+export function describePost({ body, reply, chunk, error = errorSchema, ...call }: Posted): CallDescription {
+  // An error ends a stream that began well.
+  const stream = chunk && { 'text/event-stream': z.union([chunk, error]) };
   return {
+    ...call,
     method: 'POST',
-    path,
-    summary,
     body: { 'application/json': body },
-    replies: { 200: { 'application/json': reply, ...chunks } },
+    replies: { 200: { 'application/json': reply, ...stream } },
     error,
   };
 }
