@@ -3,14 +3,14 @@
  * `batchEmbedContents`; https://ai.google.dev/api/embeddings. Its SDK sends batches, by `/v1` or `/v1beta`.
  */
 import { z } from 'zod';
-import type { Match } from '../../../core/index.ts';
+import { toCount, type Match, type Usage } from '../../../core/index.ts';
 import type { ClientWire, ReadAsk } from '../../shared/family/wires.ts';
 import { readSpelling } from '../../shared/google/spelling.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
+import { keepKnown, readObjects } from '../../shared/wire-kit/values.ts';
 import { trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, base64Data, buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { measureInputs, type EmbeddingAsk, type Input, type Part, type Purpose } from './ask.ts';
-import { encodeUsage } from './google-usage.ts';
 import { quicklyWritten, writeVector, type Vector } from './vectors.ts';
 
 export const purposes: Readonly<Record<string, Purpose | undefined>> = {
@@ -189,6 +189,36 @@ function readBody(wire: unknown, match: Match): ReadAsk<EmbeddingAsk> {
     // Each of a batch names the model, and single contents go on as batches.
     suits: () => false,
   };
+}
+
+/** Those of media have rates of their own. */
+const modalities = [
+  ['AUDIO', 'inputAudio'],
+  ['IMAGE', 'inputImage'],
+  ['VIDEO', 'inputVideo'],
+] as const;
+
+/** Undefined if there are no counts, as for the older models. */
+export function decodeUsage({ promptTokenCount, promptTokensDetails }: Fields): Usage | undefined {
+  const input = toCount(promptTokenCount);
+  if (input === undefined) return undefined;
+  const details = readObjects(promptTokensDetails);
+  const parts = modalities.map(([word, name]) => [
+    name,
+    toCount(details.find(({ modality }) => modality === word)?.tokenCount),
+  ]);
+  return { input, output: 0, ...keepKnown(Object.fromEntries(parts)) };
+}
+
+function encodeUsage(usage: Usage): Fields {
+  const { input = 0 } = usage;
+  const media = modalities.flatMap(([modality, name]) => {
+    const tokenCount = usage[name];
+    return tokenCount === undefined ? [] : [{ modality, tokenCount }];
+  });
+  const text = input - media.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
+  const details = [...(text > 0 ? [{ modality: 'TEXT', tokenCount: text }] : []), ...media];
+  return { promptTokenCount: input, totalTokenCount: input, promptTokensDetails: details };
 }
 
 export const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {

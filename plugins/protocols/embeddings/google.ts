@@ -9,8 +9,7 @@ import { readList, readObject, readObjects } from '../../shared/wire-kit/values.
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { readVectors, requireTexts, type Input, type Purpose, type Words } from './ask.ts';
 import { defineWire } from './define-wire.ts';
-import { client, purposes } from './google-client.ts';
-import { decodeUsage } from './google-usage.ts';
+import { client, decodeUsage, purposes } from './google-client.ts';
 
 const words: Words = Object.fromEntries(
   Object.entries(purposes).flatMap(([word, purpose]): [Purpose, string][] =>
