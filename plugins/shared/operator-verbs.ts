@@ -181,7 +181,7 @@ interface Named extends Pick<Verb<never>, 'flags'> {
   readonly name: string;
 }
 
-function setField(fields: Fields, [name = '', ...rest]: readonly string[], value: unknown): Fields {
+export function setField(fields: Fields, [name = '', ...rest]: readonly string[], value: unknown): Fields {
   if (name === '') return { ...fields, ...z.record(z.string(), z.unknown()).parse(value) };
   const { [name]: inner } = fields;
   const isNested = typeof inner === 'object' && inner !== null;

@@ -2,8 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { statedAccount } from '../../plugins/meters/balance/operator/agreements.ts';
+import { statedBudget } from '../../plugins/meters/balance/operator/budgets.ts';
+import { statedKey } from '../../plugins/meters/balance/operator/keys.ts';
 import type { Ledger } from '../../plugins/meters/balance/operator/operation.ts';
-import { statedAccount, statedBudget, statedKey } from '../../plugins/meters/balance/operator/stated.ts';
 import { listCommands } from '../../plugins/meters/balance/operator/table.ts';
 import type { Store } from '../../plugins/meters/balance/store.ts';
 import { isSecret } from '../../plugins/shared/secret.ts';

@@ -203,6 +203,86 @@ function formatCorrection({ account, amount: moved, balance, status }: Corrected
 
 const reasonFlag = { '--reason <text>': 'why; statements show it' };
 
+/** What operators change of an account. */
+export const accountFields = z.strictObject({
+  /** The account below which it moves, with all accounts below it; null moves it to the top. */
+  parent: accountName.nullable(),
+  state: z.enum(accountStates, `the states of an account are ${accountStates.join(', ')}`),
+  memberKeys: memberRule.nullable(),
+});
+
+export const move = defineOperation({
+  route: 'PATCH /admin/accounts/:account',
+  summary: 'Move an account below another one, or to the top',
+  roles: roles.manage,
+  input: accountFields.pick({ parent: true }),
+  async run({ store }, { parent }, { account }) {
+    const moved = await store.moveAccount({ account, parent: parent ?? undefined });
+    if (moved === 'not_found') throw buildAccountError(account);
+    if (moved === 'no_parent') throw buildAccountError(parent ?? '');
+    if (moved !== 'moved') throw buildRefusal('conflict', unmoved[moved], 'parent');
+    return { ...(await requireBalance(store, account)), parent };
+  },
+  verbs: {
+    'accounts move <account> <parent>': {
+      description: 'move an account, with all below it, below another one; "none" moves it to the top',
+      flags: { '<parent>': { read: allowNone() } },
+      format: ({ account, parent }) => `${account} is ${parent === null ? 'at the top' : `below ${parent}`}.`,
+    },
+  },
+});
+
+export const stateChange = defineOperation({
+  route: 'PATCH /admin/accounts/:account/state',
+  summary: 'Open, disable or close an account',
+  details:
+    'The keys of a disabled or closed account are refused within a second. A closed account stays closed.',
+  roles: roles.manage,
+  input: accountFields.pick({ state: true }),
+  async run({ store }, { state }, { account }) {
+    const changed = await store.setAccountState({ account, state });
+    if (changed === 'not_found') throw buildAccountError(account);
+    if (changed !== 'changed') throw buildRefusal('conflict', unchanged[changed], 'state');
+    return { ...(await requireBalance(store, account)), state };
+  },
+  verbs: {
+    'accounts disable <account>': buildStateVerb('disabled', 'refuse all keys of an account from now on'),
+    'accounts enable <account>': buildStateVerb('open', 'accept the keys of a disabled account again'),
+    'accounts close <account>': {
+      ...buildStateVerb('closed', 'refuse all keys of an account for good; it gets no new keys'),
+      async ask({ call }, { args }) {
+        const { account, balance } = await call(shownAccount, { params: args });
+        return `Close the account "${account}", which has ${balance} USD? Its keys stop working for good.`;
+      },
+    },
+  },
+});
+
+export const memberChange = defineOperation({
+  route: 'PATCH /admin/accounts/:account/members',
+  summary: 'Say what keys the members of an account may make for themselves',
+  roles: roles.manage,
+  input: accountFields.pick({ memberKeys: true }),
+  async run({ store, offer }, { memberKeys: rule }, { account }) {
+    await checkModelPatterns(rule?.models, offer, 'memberKeys.models');
+    const memberKeys = rule && describeRule(rule);
+    const stated = memberKeys ? JSON.stringify(memberKeys) : undefined;
+    if (!(await store.setMemberKeys({ account, rule: stated }))) throw buildAccountError(account);
+    return { ...(await requireBalance(store, account)), memberKeys };
+  },
+  verbs: {
+    'accounts members <account> <most>': {
+      description: 'let each member of an account make so many keys; "none" lets them make none',
+      flags: memberFlags,
+      complete: ({ memberKeys, ...input }) => ({
+        ...input,
+        memberKeys: z.looseObject({}).parse(memberKeys).most === null ? null : memberKeys,
+      }),
+      format: ({ account, memberKeys }) => `${account}: ${formatRule(memberKeys)}.`,
+    },
+  },
+});
+
 export const accountOperations = [
   defineOperation({
     route: 'GET /admin/accounts',
@@ -219,81 +299,9 @@ export const accountOperations = [
     },
   }),
   shownAccount,
-  defineOperation({
-    route: 'PATCH /admin/accounts/:account',
-    summary: 'Move an account below another one, or to the top',
-    roles: roles.manage,
-    input: z.strictObject({
-      /** The account below which it moves, with all accounts below it; null moves it to the top. */
-      parent: accountName.nullable(),
-    }),
-    async run({ store }, { parent }, { account }) {
-      const moved = await store.moveAccount({ account, parent: parent ?? undefined });
-      if (moved === 'not_found') throw buildAccountError(account);
-      if (moved === 'no_parent') throw buildAccountError(parent ?? '');
-      if (moved !== 'moved') throw buildRefusal('conflict', unmoved[moved], 'parent');
-      return { ...(await requireBalance(store, account)), parent };
-    },
-    verbs: {
-      'accounts move <account> <parent>': {
-        description: 'move an account, with all below it, below another one; "none" moves it to the top',
-        flags: { '<parent>': { read: allowNone() } },
-        format: ({ account, parent }) =>
-          `${account} is ${parent === null ? 'at the top' : `below ${parent}`}.`,
-      },
-    },
-  }),
-  defineOperation({
-    route: 'PATCH /admin/accounts/:account/state',
-    summary: 'Open, disable or close an account',
-    details:
-      'The keys of a disabled or closed account are refused within a second. A closed account stays closed.',
-    roles: roles.manage,
-    input: z.strictObject({
-      state: z.enum(accountStates, `the states of an account are ${accountStates.join(', ')}`),
-    }),
-    async run({ store }, { state }, { account }) {
-      const changed = await store.setAccountState({ account, state });
-      if (changed === 'not_found') throw buildAccountError(account);
-      if (changed !== 'changed') throw buildRefusal('conflict', unchanged[changed], 'state');
-      return { ...(await requireBalance(store, account)), state };
-    },
-    verbs: {
-      'accounts disable <account>': buildStateVerb('disabled', 'refuse all keys of an account from now on'),
-      'accounts enable <account>': buildStateVerb('open', 'accept the keys of a disabled account again'),
-      'accounts close <account>': {
-        ...buildStateVerb('closed', 'refuse all keys of an account for good; it gets no new keys'),
-        async ask({ call }, { args }) {
-          const { account, balance } = await call(shownAccount, { params: args });
-          return `Close the account "${account}", which has ${balance} USD? Its keys stop working for good.`;
-        },
-      },
-    },
-  }),
-  defineOperation({
-    route: 'PATCH /admin/accounts/:account/members',
-    summary: 'Say what keys the members of an account may make for themselves',
-    roles: roles.manage,
-    input: z.strictObject({ memberKeys: memberRule.nullable() }),
-    async run({ store, offer }, { memberKeys: rule }, { account }) {
-      await checkModelPatterns(rule?.models, offer, 'memberKeys.models');
-      const memberKeys = rule && describeRule(rule);
-      const stated = memberKeys ? JSON.stringify(memberKeys) : undefined;
-      if (!(await store.setMemberKeys({ account, rule: stated }))) throw buildAccountError(account);
-      return { ...(await requireBalance(store, account)), memberKeys };
-    },
-    verbs: {
-      'accounts members <account> <most>': {
-        description: 'let each member of an account make so many keys; "none" lets them make none',
-        flags: memberFlags,
-        complete: ({ memberKeys, ...input }) => ({
-          ...input,
-          memberKeys: z.looseObject({}).parse(memberKeys).most === null ? null : memberKeys,
-        }),
-        format: ({ account, memberKeys }) => `${account}: ${formatRule(memberKeys)}.`,
-      },
-    },
-  }),
+  move,
+  stateChange,
+  memberChange,
   defineOperation({
     route: 'GET /admin/credits',
     summary: 'List credits',

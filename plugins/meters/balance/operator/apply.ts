@@ -5,14 +5,17 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { getMessage } from '../../../../core/index.ts';
-import type { OperatorClient, Verbs } from '../../../shared/operator-verbs.ts';
-import type { Replies } from '../../../shared/replies/routes.ts';
+import { readInput } from '../../../shared/operator-routes.ts';
+import type { Verbs } from '../../../shared/operator-verbs.ts';
+import { statedAccount } from './agreements.ts';
+import { statedBudget } from './budgets.ts';
+import { statedKey } from './keys.ts';
 import type { Ledger } from './operation.ts';
-import { statedAccount, statedBudget, statedKey } from './stated.ts';
+import type { Stated } from './stated.ts';
 
-type Stated = Replies['PUT /admin/budgets/:budget'];
-
+const operations = { account: statedAccount, key: statedKey, budget: statedBudget };
 const kinds = ['account', 'key', 'budget'] as const;
+
 const entries = z
   .array(
     z.looseObject({
@@ -23,30 +26,12 @@ const entries = z
   )
   .max(10_000, 'at most 10000 at once');
 
-type Entry = z.output<typeof entries>[number];
-
-async function readEntries(file: string): Promise<readonly Entry[]> {
+async function readEntries(file: string): Promise<z.output<typeof entries>> {
   try {
-    const { data, error } = entries.safeParse(JSON.parse(await readFile(file, 'utf8')));
-    if (data) return data;
-    const faults = error.issues.map(({ path, message }) =>
-      [path.join('.'), message].filter(Boolean).join(': '),
-    );
-    throw new Error(faults.slice(0, 10).join('; '));
+    return readInput(entries, JSON.parse(await readFile(file, 'utf8')));
   } catch (error) {
     throw new Error(`${file}: ${getMessage(error)}`, { cause: error });
   }
-}
-
-function applyEntry(
-  { call }: OperatorClient<Ledger>,
-  { kind, name, ...state }: Entry,
-  dryRun: boolean,
-): Promise<Stated> {
-  const input = { ...state, dryRun };
-  if (kind === 'account') return call(statedAccount, { params: { account: name }, input });
-  if (kind === 'key') return call(statedKey, { params: { key: name }, input });
-  return call(statedBudget, { params: { budget: name }, input });
 }
 
 const outcomes = ['created', 'changed', 'unchanged'] as const;
@@ -56,15 +41,14 @@ function nameOutcome({ made, changed }: Stated): (typeof outcomes)[number] {
   return changed ? 'changed' : 'unchanged';
 }
 
-const quote = (value: unknown): string => JSON.stringify(value) ?? 'null';
-
 /** `changed key laptop: limits.spendCap null → "5"` */
 function formatOutcome(reply: Stated): string {
   const { kind, name, changes, key } = reply;
-  const all = changes.map(({ path, before, after }) => `${path} ${quote(before)} → ${quote(after)}`);
-  const secret = key === undefined ? [] : [`its secret, shown this once: ${key}`];
-  const facts = [...all, ...secret].join(', ');
-  return `${nameOutcome(reply)} ${kind} ${name}${facts === '' ? '' : `: ${facts}`}`;
+  const facts = changes.map(
+    ({ path, before, after }) => `${path} ${JSON.stringify(before)} → ${JSON.stringify(after)}`,
+  );
+  if (key !== undefined) facts.push(`its secret, shown this once: ${key}`);
+  return `${nameOutcome(reply)} ${kind} ${name}${facts.length > 0 ? `: ${facts.join(', ')}` : ''}`;
 }
 
 export const applyVerbs: Verbs<Ledger> = {
@@ -72,15 +56,14 @@ export const applyVerbs: Verbs<Ledger> = {
     description: 'bring accounts, keys and budgets to the state that a JSON file describes',
     creates: true,
     flags: { '--dry-run': 'only show what would change' },
-    async run(client, { args: { file = '' }, options }) {
-      const isDry = options.dryRun === true;
+    async run({ call, print }, { args: { file = '' }, options: { dryRun: isDry = false } }) {
       const replies: Stated[] = [];
-      for (const [index, entry] of (await readEntries(file)).entries()) {
-        const reply = await applyEntry(client, entry, isDry).catch((error: unknown) => {
-          const place = `${file}: ${index} (${entry.kind} ${entry.name})`;
-          throw new Error(`${place}: ${getMessage(error)}`, { cause: error });
+      for (const [index, { kind, name, ...state }] of (await readEntries(file)).entries()) {
+        const asked = { params: { [kind]: name }, input: { ...state, dryRun: isDry } };
+        const reply = await call(operations[kind], asked).catch((error: unknown) => {
+          throw new Error(`${file}: ${index} (${kind} ${name}): ${getMessage(error)}`, { cause: error });
         });
-        client.print(formatOutcome(reply), reply);
+        print(formatOutcome(reply), reply);
         replies.push(reply);
       }
       const counts = Map.groupBy(replies, nameOutcome);

@@ -8,7 +8,7 @@ import type { Budget } from '../../../shared/replies/budgets.ts';
 import { findReached, scopes, type BudgetRecord, type Scope, type Warning } from '../budgets/budget.ts';
 import { periodNames } from '../budgets/periods.ts';
 import type { Store } from '../store.ts';
-import { findKey, nameKey, readKeyNames } from './key-records.ts';
+import { findKey, findKeys, nameKey, readKeyNames } from './key-records.ts';
 import { defineOperation, type Ledger } from './operation.ts';
 import {
   accountName,
@@ -23,7 +23,8 @@ import {
   thresholds,
   buildNumberSchema,
 } from './reading.ts';
-import { toIso, buildPage, buildRefusal } from './replies.ts';
+import { toIso, buildPage, buildParamError, buildRefusal } from './replies.ts';
+import { applyState, dryRun, stating, toShown } from './stated.ts';
 
 const number = z.coerce.number().int('a budget is named by its number').min(1);
 const budgetOrder = budgetTerms.extend({
@@ -94,9 +95,14 @@ function buildBudgetError(id: unknown): GatewayError {
 }
 
 /** What a name such as `team:company:month` says; undefined if it is none. */
-export function readBudgetName(name: string) {
+function readBudgetName(name: string) {
   const [, scope, subject, per] = /^(\w+):(.+):(\w+)$/.exec(name) ?? [];
   return budgetOrder.pick({ scope: true, subject: true, per: true }).safeParse({ scope, subject, per }).data;
+}
+
+/** The budgets of one subject, one for each period at most. */
+export function listBudgets(store: Store, scope: Scope, subject: string): Promise<readonly BudgetRecord[]> {
+  return store.listBudgets({ scope, subject, at: Date.now(), limit: periodNames.length });
 }
 
 async function findBudget(store: Store, wanted: unknown): Promise<Budget> {
@@ -168,9 +174,8 @@ export async function listCounted(store: Store, { account, key, tags = [] }: Cal
     ...[account, ...line].map((team) => ['team', team] as const),
     ...tags.map((each) => ['tag', each] as const),
   ];
-  const at = Date.now();
   const found = counted.map(async ([scope, subject]) => {
-    const budgets = await store.listBudgets({ scope, subject, at, limit: periodNames.length });
+    const budgets = await listBudgets(store, scope, subject);
     return budgets.map((budget) => ({ ...budget, scope, subject }));
   });
   return (await Promise.all(found)).flat();
@@ -240,15 +245,17 @@ const creation = defineOperation({
   },
 });
 
+const budgetChange = z.strictObject({
+  limit: budgetLimit.optional(),
+  hard: z.boolean().optional(),
+  thresholds: thresholds.optional(),
+});
+
 const change = defineOperation({
   route: 'PATCH /admin/budgets/:budget',
   summary: 'Change a budget',
   roles: roles.spend,
-  input: z.strictObject({
-    limit: budgetLimit.optional(),
-    hard: z.boolean().optional(),
-    thresholds: thresholds.optional(),
-  }),
+  input: budgetChange,
   run: ({ store }, changes, { budget }) =>
     editBudget(store, budget, (id) =>
       store.changeBudget({ id, changes: keepStated(changes), at: Date.now() }),
@@ -260,6 +267,48 @@ const shown = defineOperation({
   summary: 'Show a budget, with what is left of it and when it resets',
   roles: roles.readOwn,
   run: ({ store }, _, { budget }) => findBudget(store, budget),
+});
+
+/** What is stated of a budget. */
+export const budgetState = budgetChange.extend({
+  limit: budgetLimit,
+  zone: budgetTerms.shape.zone.unwrap().optional(),
+});
+
+export const statedBudget = defineOperation({
+  ...stating,
+  route: 'PUT /admin/budgets/:budget',
+  summary: 'State what a budget has to be, by a name such as team:company:month',
+  roles: roles.spend,
+  input: budgetState.extend({ dryRun }),
+  async run(ledger, { dryRun: isDry, ...terms }, { budget: name }) {
+    const named = readBudgetName(name);
+    if (!named) throw buildParamError('budget', 'name it by scope, subject and period: team:company:month');
+    const { scope, subject, per } = named;
+    const keys = scope === 'key' ? await findKeys(ledger.store, subject) : [];
+    const [key, other] = keys.filter(({ rotatedTo }) => rotatedTo === undefined);
+    if (other) throw buildRefusal('conflict', `several keys are called "${subject}": name one by its id`);
+    const order = { ...named, subject: key?.id ?? subject, ...toShown(terms) };
+    const params = { budget: `${scope}:${order.subject}:${per}` };
+    return applyState({
+      kind: 'budget',
+      name,
+      dryRun: isDry,
+      after: toShown(terms),
+      async find() {
+        const found = await listBudgets(ledger.store, scope, order.subject);
+        const known = found.find((each) => each.per === per);
+        return known && describeBudget(known, new Map());
+      },
+      make: () => creation.run(ledger, { input: order }),
+      check({ zone }, known) {
+        if (!known || zone === undefined) return;
+        const clocks = `the budget ${String(known.id)} counts by the clocks of ${String(known.zone)}`;
+        throw buildRefusal('conflict', `${clocks}; delete it to count by others`, 'zone');
+      },
+      change: (changed) => change.run(ledger, { params, input: changed }),
+    });
+  },
 });
 
 const raising = defineOperation({
@@ -279,6 +328,7 @@ export const budgetOperations = [
   budgetListing,
   creation,
   shown,
+  statedBudget,
   change,
   defineOperation({
     route: 'DELETE /admin/budgets/:budget',
@@ -332,21 +382,13 @@ export const budgetVerbs: Verbs<Ledger> = {
     async run({ call }, { input, options: { soft, hard } }) {
       if (soft === true && hard === true)
         throw new Error('a budget is soft or hard: give one of --soft and --hard');
-      const { scope, subject, per, zone } = readInput(budgetOrder, input);
-      const { data } = await call(budgetListing, { input: { scope, subject, limit: 1000 } });
-      const known = data.find((budget) => budget.per === per && budget.deleted === null);
-      if (known && input.zone !== undefined && zone !== known.zone)
-        throw buildRefusal(
-          'conflict',
-          `the budget ${known.id} counts by the clocks of ${known.zone}; ` +
-            `delete it to count by those of ${zone}`,
-          'zone',
-        );
-      const { limit, hard: isHard, thresholds: warn } = input;
-      const changes = { limit, hard: isHard, thresholds: warn };
-      const stored = known
-        ? await call(change, { params: { budget: String(known.id) }, input: changes })
-        : await call(creation, { input });
+      const { scope, subject, per } = readInput(budgetOrder, input);
+      const { limit, zone, hard: isHard, thresholds: warn } = input;
+      const { id } = await call(statedBudget, {
+        params: { budget: `${scope}:${subject}:${per}` },
+        input: { limit, zone, hard: isHard, thresholds: warn },
+      });
+      const stored = await call(shown, { params: { budget: String(id) } });
       return { json: stored, text: formatBudget(stored) };
     },
   },

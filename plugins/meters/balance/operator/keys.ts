@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { formatUsd, GatewayError, parseUsd, toOneLine } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
+import { readInput } from '../../../shared/operator-routes.ts';
 import {
   nestFlags,
   splitList,
@@ -14,7 +15,7 @@ import {
 import type { Key, NewKey } from '../../../shared/replies/accounts.ts';
 import { formatFacts, formatTable } from '../../../shared/table.ts';
 import { issueKey, createKeySecret, isKeyId } from '../keys.ts';
-import type { KeyRecord } from '../store.ts';
+import type { KeyRecord, NewKey as StoredKey, Store } from '../store.ts';
 import { addCredit, shownAccount } from './accounts.ts';
 import { budgetFlag, budgetListing, formatBudget } from './budgets.ts';
 import { describeKey, findKey } from './key-records.ts';
@@ -27,11 +28,13 @@ import {
   holder,
   label,
   limits,
+  moment,
   page,
   keepStated,
   tags,
 } from './reading.ts';
 import { buildPage, buildParamError, buildRefusal, toIso } from './replies.ts';
+import { applyState, dryRun, stating, toShown } from './stated.ts';
 
 /** What a new key may do. */
 export const keyTerms = z.strictObject({
@@ -71,6 +74,7 @@ function checkOperatorKey(
 async function createKey(
   { store, offer, isMember }: Ledger,
   order: z.output<typeof keyOrder>,
+  more: Pick<StoredKey, 'onlyNamed'> = {},
 ): Promise<NewKey> {
   const { account, kind, name, readOnly, limits: stated, credit, tags: tagged, budgets } = order;
   if (isMember && (credit !== undefined || budgets.length > 0))
@@ -83,7 +87,7 @@ async function createKey(
   if (kind === 'operator') checkOperatorKey(stated, { credit, tags: tagged[0], budgets: budgets[0] });
   if (account !== undefined) await store.createAccount({ name: account, at: Date.now() });
   const owned = { account, name, holder: order.holder, readOnly, tags: tagged };
-  const made = await issueKey(store, { ...owned, ...stated });
+  const made = await issueKey(store, { ...owned, ...stated, ...more });
   if (!made) throw buildRefusal('not_found', `there is no open account "${account}" to make a key for`);
   if (credit !== undefined && account !== undefined)
     await addCredit(store, { account, amount: credit, kind: 'top-up' });
@@ -245,7 +249,7 @@ export const keyCreation = defineOperation({
   roles: roles.manageOwn,
   statuses: [201],
   input: keyOrder,
-  run: createKey,
+  run: (ledger, order) => createKey(ledger, order),
   verbs: {
     'keys create': {
       creates: true,
@@ -300,54 +304,100 @@ export const keyRotation = defineOperation({
   },
 });
 
-export const keyOperations = [
-  listing,
-  keyCreation,
-  shown,
-  defineOperation({
-    route: 'PATCH /admin/keys/:key',
-    summary: 'Rename, limit, disable or enable a key',
-    roles: roles.manageOwn,
-    input: z.strictObject({
-      name: label.optional(),
-      holder: holder.nullable().optional(),
-      disabled: z.boolean().optional(),
-      limits: limits.optional(),
-      tags: tags.optional(),
-    }),
-    async run({ store, offer }, { limits: changed, ...rest }, { key }) {
-      await checkOffered(changed ?? {}, offer);
-      const { id, kind } = await findKey(store, key);
-      if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
-      await store.changeKey({ id, changes: keepStated({ ...rest, ...changed }) });
-      return findKey(store, id);
+const keyChange = z.strictObject({
+  name: label.optional(),
+  holder: holder.nullable().optional(),
+  disabled: z.boolean().optional(),
+  limits: limits.optional(),
+  tags: tags.optional(),
+});
+
+const change = defineOperation({
+  route: 'PATCH /admin/keys/:key',
+  summary: 'Rename, limit, disable or enable a key',
+  roles: roles.manageOwn,
+  input: keyChange,
+  async run({ store, offer }, { limits: changed, ...rest }, { key }) {
+    await checkOffered(changed ?? {}, offer);
+    const { id, kind } = await findKey(store, key);
+    if (kind === 'operator' && changed) checkOperatorKey(changed, { tags: rest.tags?.[0] });
+    await store.changeKey({ id, changes: keepStated({ ...rest, ...changed }) });
+    return findKey(store, id);
+  },
+  verbs: {
+    'keys disable <key>': {
+      description: `refuse a key from now on, named ${namedKey}`,
+      input: { disabled: true },
+      format: formatKey,
     },
-    verbs: {
-      'keys disable <key>': {
-        description: `refuse a key from now on, named ${namedKey}`,
-        input: { disabled: true },
-        format: formatKey,
-      },
-      'keys enable <key>': {
-        description: 'accept a disabled key again',
-        input: { disabled: false },
-        format: formatKey,
-      },
-      'keys limit <key>': {
-        description: 'change what a key may do',
-        flags: limitFlags,
-        complete(input) {
-          if (input.limits === undefined)
-            throw new GatewayError('invalid_request', 'name a limit to change, as --spend-cap 10');
-          return input;
-        },
-        format: formatKey,
-      },
+    'keys enable <key>': {
+      description: 'accept a disabled key again',
+      input: { disabled: false },
+      format: formatKey,
     },
+    'keys limit <key>': {
+      description: 'change what a key may do',
+      flags: limitFlags,
+      complete(input) {
+        if (input.limits === undefined)
+          throw new GatewayError('invalid_request', 'name a limit to change, as --spend-cap 10');
+        return input;
+      },
+      format: formatKey,
+    },
+  },
+});
+
+/** The key of this name that was not replaced. */
+async function findNamed(store: Store, account: string, name: string): Promise<Key | undefined> {
+  const found = await store.listKeys({ account, name, limit: 20 });
+  const [key, other] = found.filter((each) => each.rotatedTo === undefined && each.name === name);
+  if (!key || !other) return key && describeKey(key);
+  const ids = `${key.id} and ${other.id}`;
+  throw buildRefusal('conflict', `the account "${account}" has two keys "${name}": rename one of ${ids}`);
+}
+
+export const statedKey = defineOperation({
+  ...stating,
+  route: 'PUT /admin/keys/:key',
+  summary: 'State what a key of an account has to be, by its name',
+  details: `${stating.details} Only the reply that makes it has its secret.`,
+  input: keyChange.omit({ name: true }).extend({
+    account: accountName,
+    // A repository may state keys that have expired.
+    limits: limits
+      .extend({
+        expires: moment
+          .transform((at) => toIso(at))
+          .nullable()
+          .optional(),
+      })
+      .optional(),
+    dryRun,
   }),
-  keyDeletion,
-  keyRotation,
-];
+  async run(ledger, { account, dryRun: isDry, ...terms }, { key }) {
+    const { store, offer } = ledger;
+    const name = readInput(label.min(1), key);
+    await checkOffered(terms.limits ?? {}, offer);
+    const after = toShown(terms);
+    const { disabled: _disabled, holder: owner, ...order } = after;
+    return applyState({
+      kind: 'key',
+      name,
+      dryRun: isDry,
+      after,
+      find: () => findNamed(store, account, name),
+      make() {
+        const made = { ...order, account, name, holder: owner ?? undefined };
+        return createKey(ledger, readInput(keyOrder, made), { onlyNamed: true });
+      },
+      check: (changed) => readInput(keyChange, changed),
+      change: (changed, id) => change.run(ledger, { params: { key: id }, input: changed }),
+    });
+  },
+});
+
+export const keyOperations = [listing, keyCreation, shown, statedKey, change, keyDeletion, keyRotation];
 
 export const keyVerbs: Verbs<Ledger> = {
   'keys show <key>': {

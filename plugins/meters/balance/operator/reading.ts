@@ -230,7 +230,7 @@ function describeUnknown(pattern: string, ids: readonly string[]): string {
 
 /** Throws `invalid_request` for limits of a key that name a model or a protocol that is not on offer. */
 export async function checkOffered(
-  { models, protocols }: z.output<typeof limits>,
+  { models, protocols }: Pick<z.output<typeof limits>, 'models' | 'protocols'>,
   offer: Offer,
 ): Promise<void> {
   await checkModelPatterns(models, offer, 'limits.models');

@@ -28,7 +28,6 @@ import { toIso, buildPage } from './replies.ts';
 import { reportOperations } from './reports.ts';
 import { searchOperations } from './search.ts';
 import { sessionOperations } from './sessions.ts';
-import { statedOperations } from './stated.ts';
 import { statementOperations } from './statement.ts';
 
 /** Characters of a body or of options that are stored. */
@@ -131,7 +130,6 @@ export const operations: readonly Operation<Ledger>[] = [
   ...sessionOperations,
   ...actionOperations,
   ...auditOperations,
-  ...statedOperations,
 ];
 
 const verbs: Verbs<Ledger> = {
