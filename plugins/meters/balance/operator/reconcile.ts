@@ -10,7 +10,7 @@ import { formatTable } from '../../../shared/table.ts';
 import { findStartOfDate } from '../budgets/periods.ts';
 import { compareParts, least, sumParts, type Part } from '../reconcile/compare.ts';
 import { fetchRows, readFile } from '../reconcile/read-rows.ts';
-import { toName, vendors, type BillLine, type Vendor } from '../reconcile/vendors.ts';
+import { readLine, toName, vendors, type BillLine, type Vendor } from '../reconcile/vendors.ts';
 import type { Ledger } from './operation.ts';
 import { usageReport } from './reports.ts';
 
@@ -43,7 +43,7 @@ async function* openBill({ api }: Vendor, files: readonly string[], { from, to, 
 async function readLines(vendor: Vendor, files: readonly string[], asked: Order): Promise<BillLine[]> {
   const lines: BillLine[] = [];
   for await (const row of openBill(vendor, files, asked)) {
-    const line = vendor.readLine(row);
+    const line = readLine(row, vendor);
     if (line?.model === '')
       throw new Error('it has no models: export costs by line item or description, and usage by model');
     if (line) lines.push(line);

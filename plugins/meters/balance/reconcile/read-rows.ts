@@ -1,5 +1,7 @@
-/** Reads rows of a vendor's bill: from files, in a stream and within limits, or page by page from its API. */
+/** Reads rows of a vendor's bill: from CSV files, in a stream, and from pages of its API, within limits. */
 import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { getMessage } from '../../../../core/index.ts';
 import { dayColumns, type Api, type Row } from './vendors.ts';
@@ -7,19 +9,17 @@ import { dayColumns, type Api, type Row } from './vendors.ts';
 const mebibyte = 1024 * 1024;
 /** Of a file, and of a page of an API. */
 const longest = 256 * mebibyte;
-const longestRow = mebibyte;
 /** Lines before the names of the columns: Google's cost table has eight. */
 const mostBefore = 50;
 const mostPages = 400;
 const timeout = 60_000;
 
-async function* decodeText(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
+async function* limitSize(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of chunks) {
     size += chunk.length;
     if (size > longest) throw new Error(`it has more than ${longest / mebibyte} MiB`);
-    yield decoder.decode(chunk, { stream: true });
+    yield chunk;
   }
 }
 
@@ -31,21 +31,17 @@ function splitCells(row: string): string[] {
 }
 
 /** The rows of a CSV file. A quoted cell may have several lines: a row ends with an even number of quotes. */
-async function* readCsv(texts: AsyncIterable<string>): AsyncGenerator<string[]> {
-  let [rest, row, isOpen] = ['', '', false];
-  for await (const text of texts) {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) {
-      row += line;
-      if ((line.split('"').length - 1) % 2 === 1) isOpen = !isOpen;
-      if (isOpen) continue;
-      yield splitCells(row.replace(/\r$/, ''));
-      row = '';
-    }
-    if (row.length + rest.length > longestRow) throw new Error('a row has more than 1 MiB: is it CSV?');
+async function* readCsv(lines: AsyncIterable<string>): AsyncGenerator<string[]> {
+  let [row, isOpen] = ['', false];
+  for await (const line of lines) {
+    row += line;
+    if (row.length > mebibyte) throw new Error('a row has more than 1 MiB: is it CSV?');
+    if (line.split('"').length % 2 === 0) isOpen = !isOpen;
+    if (isOpen) continue;
+    yield splitCells(row);
+    row = '';
   }
-  if (row + rest !== '') yield splitCells(row + rest);
+  if (row !== '') yield splitCells(row);
 }
 
 function nameColumn(heading: string): string {
@@ -86,13 +82,14 @@ function flattenCells(value: object, prefix = ''): [string, string][] {
 
 function listRows({ data }: Page): Row[] {
   return data.flatMap(({ results, ...bucket }) =>
-    results.map((result) => Object.fromEntries([...flattenCells(bucket), ...flattenCells(result)])),
+    results.map((result) => Object.fromEntries(flattenCells({ ...bucket, ...result }))),
   );
 }
 
 /** A page of an API, or a list of pages. */
 async function readPages(chunks: AsyncIterable<Uint8Array>): Promise<Page[]> {
-  const value: unknown = JSON.parse((await Array.fromAsync(decodeText(chunks))).join(''));
+  const bytes = Buffer.concat(await Array.fromAsync(limitSize(chunks)));
+  const value: unknown = JSON.parse(bytes.toString());
   const { data } = z.array(pageSchema).safeParse([value].flat());
   if (!data) throw new Error('it is no page of a usage API, and no list of pages');
   return data;
@@ -102,8 +99,8 @@ async function readPages(chunks: AsyncIterable<Uint8Array>): Promise<Page[]> {
 export async function* readFile(file: string): AsyncGenerator<Row> {
   try {
     const chunks = createReadStream(file);
-    if (file.endsWith('.json')) for (const each of await readPages(chunks)) yield* listRows(each);
-    else yield* nameCells(readCsv(decodeText(chunks)));
+    if (file.endsWith('.json')) yield* (await readPages(chunks)).flatMap(listRows);
+    else yield* nameCells(readCsv(createInterface(Readable.from(limitSize(chunks)))));
   } catch (error) {
     throw new Error(`${file}: ${getMessage(error)}`, { cause: error });
   }
