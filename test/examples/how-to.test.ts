@@ -2,15 +2,13 @@
  * Each page of `examples/how-to` is pasted into a shell beside a running gateway: the files that it shows are
  * written, its commands run in order, and what it says they print is printed.
  */
-import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
 import { errorCodes, errorTable } from '../../core/index.ts';
 import { openai } from '../../plugins/providers/openai.ts';
-import { findAdminUrl } from '../support/admin-url.ts';
 import { listBlocks, pages, pagesFolder, readPage } from '../support/pages.ts';
+import { openPasting, type Pasting } from '../support/paste.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -26,13 +24,22 @@ for word in "$@"; do
 done
 `;
 
+/** A call is in the list a moment after its end, which is longer on a busy machine: it waits for that. */
+const patience = `#!/bin/bash
+for again in {1..60}; do
+  tollgate calls list | grep -q demo/nobody && exit
+  command -p sleep "$1"
+done
+exit 1
+`;
+
 let gateway: RunningGateway;
+let pasting: Pasting;
 beforeAll(async () => {
   for (const name of others) writeFileSync(join(tools, name), stand, { mode: 0o755 });
+  writeFileSync(join(tools, 'sleep'), patience, { mode: 0o755 });
   gateway = await startProcess({ TOLLGATE_DATA: join(shared, 'data') });
-});
-afterAll(async () => {
-  await gateway.stop('SIGKILL');
+  pasting = await openPasting(gateway, { TOLLGATE_LEDGER_URL: '', TOLLGATE_LOG: 'warn' }, tools);
 });
 
 /** A folder like a project: the delivered configuration, its packages, and the data of the gateway. */
@@ -50,30 +57,13 @@ function openFolder(data: string): string {
 
 const mark = '@@@';
 
-/** A text with the addresses of this gateway. */
-function readdress(text: string): string {
-  return text
-    .replaceAll('http://127.0.0.1:8787', gateway.url)
-    .replaceAll('http://127.0.0.1:8788', findAdminUrl(gateway.printed()));
-}
-
 /** Pastes blocks into one shell. Returns what each of them printed. */
 async function paste(blocks: readonly string[], folder: string): Promise<string[]> {
-  const lines = readdress(blocks.map((block) => `${block}\necho '${mark}'`).join('\n')).replaceAll(
-    'npm run --silent tollgate --',
-    `node ${join(root, 'core/cli.js')}`,
-  );
-  const { HOME = '', PATH = '' } = process.env;
-  const KEY = /export KEY=(\S+)/.exec(gateway.printed())?.[1] ?? '';
-  const env = { HOME, KEY, PATH: `${tools}:${dirname(process.execPath)}:${PATH}`, TOLLGATE_LOG: 'warn' };
-  const done = promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', `exec 2>&1\n${lines}`], {
-    cwd: folder,
-    env: { ...env, TOLLGATE_LEDGER_URL: '', PORT: new URL(gateway.url).port },
-  });
-  const { stdout } = await done.catch((error: { stdout: string }) => {
+  const lines = blocks.map((block) => `${block}\necho '${mark}'`).join('\n');
+  const printed = await pasting.paste(`exec 2>&1\n${lines}`, folder).catch((error: { stdout: string }) => {
     throw new Error(`the commands failed:\n${error.stdout}`, { cause: error });
   });
-  return stdout.split(mark);
+  return printed.split(mark);
 }
 
 /** Restoring refuses beside a running gateway, so that page has a ledger of its own. */
@@ -90,7 +80,7 @@ it.each(asked)('the commands of %s work as pasted, and print what it says', asyn
   const blocks = listBlocks(readPage(page));
   const folder = openFolder(await prepareData(page));
   for (const { file, text } of blocks)
-    if (file !== undefined) writeFileSync(join(folder, file), readdress(text));
+    if (file !== undefined) writeFileSync(join(folder, file), pasting.readdress(text));
   const commands = blocks.filter(({ language }) => language === 'sh');
   expect(commands.length).toBeGreaterThan(0);
   const printed = await paste(

@@ -1,10 +1,8 @@
 /** The shell commands in the READMEs do what the READMEs say. */
-import { execFile } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findAdminUrl } from '../support/admin-url.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { openPasting, type Pasting } from '../support/paste.ts';
 import { makeDataFolder, runVerb, startProcess, type RunningGateway } from '../support/process.ts';
 import { allReadmes } from '../support/readmes.ts';
 
@@ -17,46 +15,26 @@ const settings = {
 };
 
 let gateway: RunningGateway;
+let pasting: Pasting;
 beforeAll(async () => {
   gateway = await startProcess(settings);
-});
-afterAll(async () => {
-  await gateway.stop('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
+  const TOLLGATE_CONFIG = join(root, 'gateway.config.ts');
+  pasting = await openPasting(gateway, { TOLLGATE_CONFIG, ...settings });
 });
 
 /**
- * Runs the one block that has these words, and answers all it printed. Four things are put in place: the
- * ports, the project's own command, the date of the tests, and the answer to what a command asks.
+ * Runs the one block that has these words, and answers all it printed. The date of the tests, the key and the
+ * answer to what a command asks are put in place.
  */
 async function paste(words: string): Promise<string> {
   const found = blocks.filter((block) => block.includes(words));
   expect(found).toHaveLength(1);
-  const port = Number(new URL(gateway.url).port);
-  const admin = findAdminUrl(gateway.printed());
   const lines = (found[0] ?? '')
-    .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
-    .replaceAll('http://127.0.0.1:8788', admin)
-    .replaceAll('npm run --silent tollgate --', `node ${join(root, 'core/cli.js')}`)
     .replaceAll('npx node', 'node')
-    .replace(/cli\.js restore .*/, '$& --yes')
+    .replace(/-- restore .*/, '$& --yes')
     .replaceAll('$(date +%s)', String(Math.floor(Date.now() / 1000)))
     .replace(/^export KEY=.*$/m, '');
-  const { HOME = '', PATH = '' } = process.env;
-  const KEY = /export KEY=(\S+)/.exec(gateway.printed())?.[1] ?? '';
-  const environment = {
-    HOME,
-    KEY,
-    PATH: `${dirname(process.execPath)}:${PATH}`,
-    TOLLGATE_CONFIG: join(root, 'gateway.config.ts'),
-    PORT: String(port),
-    ...settings,
-  };
-  const { stdout } = await promisify(execFile)('bash', ['-e', '-o', 'pipefail', '-c', lines], {
-    cwd: folder,
-    env: environment,
-  });
-  return stdout;
+  return pasting.paste(lines, folder);
 }
 
 it.each<[string, string, readonly RegExp[]]>([
