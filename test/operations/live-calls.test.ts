@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { GatewayError, type End, type Workers } from '../../core/index.ts';
 import { bearer } from '../../plugins/auth/bearer.ts';
@@ -159,10 +159,7 @@ it('events of other workers arrive while a client listens, and cost nothing befo
   there.addEnd(buildRefused('heard', () => (reads += 1)));
   expect(reads).toBeGreaterThan(0);
   let text = '';
-  await vi.waitFor(() => {
-    text += readText(stream);
-    expect(text).toContain('"id":"heard"');
-  });
+  await expect.poll(() => (text += readText(stream))).toContain('"id":"heard"');
   expect(text).not.toContain('unheard');
   expect(requests[0]).toBe('listen');
 });
@@ -175,10 +172,7 @@ it('events of other workers travel in batches', async () => {
   const stream = here.open();
   for (let index = 0; index < 500; index += 1) there.addEnd(buildRefused(`call-${index}`));
   let text = '';
-  await vi.waitFor(() => {
-    text += readText(stream);
-    expect(text).toContain('"id":"call-499"');
-  });
+  await expect.poll(() => (text += readText(stream))).toContain('"id":"call-499"');
   expect(requests).toHaveLength(2);
   expect(text.match(/event: end/g)).toHaveLength(1);
 });
@@ -194,12 +188,12 @@ it('a client that reads nothing is dropped with a message, and others continue',
   let isSlow = true;
   for (let batch = 0; batch < 100 && isSlow; batch += 1) {
     live.addEnd(buildRefused(`${batch}-${long}`));
-    await vi.waitFor(() => expect(heard.join('')).toContain(`"${batch}-`));
+    await expect.poll(() => heard.join('').includes(`"${batch}-`)).toBe(true);
     isSlow = !slow.readableEnded && slow.readableLength < 4.2 * 1024 * 1024;
   }
   let text = '';
   for await (const piece of slow) text += String(piece);
   expect(text).toMatch(/event: dropped\ndata: \{"message":"This client reads too slowly[^\n]*\}\n\n$/);
   live.addEnd(buildRefused('last'));
-  await vi.waitFor(() => expect(heard.join('')).toContain('"id":"last"'));
+  await expect.poll(() => heard.join('').includes('"id":"last"')).toBe(true);
 });
