@@ -78,7 +78,11 @@ function findServed({ attempt: { target } }: Routed, { model }: Progress): Offer
 }
 
 function chargeReply(outcome: Outcome, exchange: Routed, tally: Progress): Charge {
-  return chargeFigures(findFigures(outcome, exchange, tally), exchange.attempt.target.price);
+  const { price } = exchange.attempt.target;
+  const { used, basis, suspect } = findFigures(outcome, exchange, tally);
+  const { uses, mode } = used;
+  const lines = computeCostLines(used, price);
+  return { uses, mode, lines, cost: sumLines(lines), rule: nameRule(used, price), basis, suspect };
 }
 
 /** What a reply is charged for, before it is priced. */
@@ -155,12 +159,6 @@ function listLikelyUses({ fees = [] }: ClientCall, uses: readonly Use[], price: 
 /** Whether the provider has reported all figures. A reply that was drained to its end has them as well. */
 function isKnown(outcome: Outcome, { complete }: Progress): boolean {
   return outcome === 'completed' || (outcome === 'aborted' && complete);
-}
-
-function chargeFigures({ used, basis, suspect }: Figures, price: Price): Charge {
-  const lines = computeCostLines(used, price);
-  const { uses, mode } = used;
-  return { uses, mode, lines, cost: sumLines(lines), rule: nameRule(used, price), basis, suspect };
 }
 
 /** True if the provider served the call in a priced mode that it did not ask for. */

@@ -80,13 +80,9 @@ export function allowTargets(
   const allowed = trace.note('key', notPermitted, targets, filterPermitted(targets, principal));
   const priced = trace.note('prices', notPriced, allowed, filterPriced(allowed, parsed));
   if (parsed.protocol.makes === undefined) return chooseProtocols(priced, parsed);
-  return trace.note('model', notComparable, priced, priced.filter(isOfModel(priced[0])));
+  const ofModel = priced.filter(({ model }) => model.id === priced[0]?.model.id);
+  return trace.note('model', notComparable, priced, ofModel);
 }
-
-const isOfModel =
-  (first: Target | undefined) =>
-  ({ model }: Target): boolean =>
-    model.id === first?.model.id;
 
 /** Chooses the protocol of each target. If a target has several, its provider decides. */
 function chooseProtocols(targets: readonly Target[], parsed: Parsed): readonly Target[] {
