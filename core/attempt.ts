@@ -167,6 +167,7 @@ export interface StartedReply {
   readonly losses: readonly Loss[];
   /** Whether it is a token count that we estimated. */
   readonly estimated: boolean;
+  readonly type: Piece['type'];
   readonly first: IteratorResult<Piece, void>;
   readonly pieces: Pieces;
 }
@@ -195,5 +196,6 @@ export async function awaitOutput(
   if (first.done) throw new GatewayError('upstream_failed', 'The provider sent no reply.');
   if (held !== '') first = { done: false, value: { ...first.value, text: held + toText(first.value) } };
   setOpening(0);
-  return { losses: facts.losses, estimated: facts.estimated, pieces, first };
+  const { type } = first.value;
+  return { losses: facts.losses, estimated: facts.estimated, type, pieces, first };
 }

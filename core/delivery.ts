@@ -64,7 +64,7 @@ export async function deliverReply(
     // If the client is gone, only the recording for `replay` gets this error. Without it the recording would
     // look complete.
     const sent = { first: first ? toText(first) : '', last: last ? toText(last) : '' };
-    const lastText = protocol.client.encodeStreamError(error, routed.call, true, sent);
+    const lastText = protocol.client.encodeStreamError(error, routed.call, true, sent) || undefined;
     const { clientLeft } = routed.cancellation;
     if (clientLeft && hadAll)
       return settleCall(running, started, delivery, { outcome: 'completed', lastText });
@@ -79,7 +79,8 @@ export async function deliverReply(
 interface Outcome {
   readonly outcome: Answered['outcome'];
   readonly error?: GatewayError | undefined;
-  readonly lastText: Piece['text'];
+  /** Undefined: the reply breaks off. */
+  readonly lastText: Piece['text'] | undefined;
 }
 
 async function settleCall(
@@ -106,7 +107,7 @@ async function settleCall(
   const { cost } = end.charge;
   client.reply.addCost(cost);
   const showsCost = outcome === 'completed' && !error && isCostWanted(routed);
-  client.reply.finish(showsCost ? writeCost(toText({ text: lastText }), cost, routed) : lastText);
+  client.reply.finish(lastText && showsCost ? writeCost(toText({ text: lastText }), cost, routed) : lastText);
   return end;
 }
 

@@ -225,7 +225,7 @@ export interface Answered extends EndFacts {
    * What ends the reply, which its client gets after `meter`: the whole of a JSON reply, the events of a
    * stream that mean success or failure.
    */
-  readonly ending?: string | Uint8Array;
+  readonly ending?: string | Uint8Array | undefined;
 }
 
 /** A stored outcome was sent again. No provider was called and nothing is owed. */

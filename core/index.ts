@@ -40,6 +40,7 @@ export { parseJson } from './http/json-body.ts';
 export { groupRoutes } from './http/routes.ts';
 export type { SharedRoutes } from './http/routes.ts';
 export {
+  costHeader,
   longestTagName,
   longestTagValue,
   mostTags,

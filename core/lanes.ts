@@ -5,23 +5,20 @@
  * to a request on its own protocol are made in the client's JSON.
  */
 import type { CanonicalRequest } from './canonical/request.ts';
-import type { Usage } from './canonical/usage.ts';
-import { buildReplyContext, findChargedUsage } from './crossing/charged-usage.ts';
 import { applyStopSequences, checkJson, unwrapAnswers } from './crossing/emulations.ts';
-import { joinReplies } from './crossing/joined-reply.ts';
 import type { Pieces, EncodedBody, ReplyLane } from './crossing/pieces.ts';
 import { isStream } from './crossing/reply-body.ts';
 import { decodeWholeReply, decodeStream, type Reading } from './crossing/reply-events.ts';
-import { restoreRequest, type Restored } from './crossing/restore.ts';
+import { restoreRequest } from './crossing/restore.ts';
 import { spliceBytes } from './crossing/splice.ts';
 import { checkArguments, repairToolResults } from './crossing/tool-results.ts';
-import { transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
+import { joinReplies, transformEvents, writeReply, writeStream } from './crossing/translated-reply.ts';
 import { forwardReply, forwardStream } from './crossing/verbatim-reply.ts';
 import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
 import { isTapped } from './host/taps.ts';
 import { boundLosses, toClientPath, encodeInClientWords } from './loss.ts';
-import type { EncodedRequest, ReplyContext } from './protocol.ts';
+import type { EncodedRequest } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { listLostWishes } from './upstream/upstream-request.ts';
 
@@ -55,13 +52,9 @@ export function encodeVerbatim(exchange: Routed): EncodedBody {
   return { verbatim: true, body, contentType: json, operation, losses: listLostWishes(exchange), stops: [] };
 }
 
-/** JSON as text stays as it is. */
-function encodeBody({
-  body,
-  contentType,
-}: Pick<EncodedRequest, 'body' | 'contentType'>): Pick<EncodedBody, 'body' | 'contentType'> {
-  if (contentType !== undefined && body instanceof Uint8Array) return { body, contentType };
-  return { body: typeof body === 'string' ? body : JSON.stringify(body), contentType: json };
+/** Text and bytes stay as they are. */
+function encodeBody(body: unknown): EncodedBody['body'] {
+  return typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
 }
 
 export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): EncodedBody {
@@ -71,7 +64,7 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
   const { count, upstream } = protocol;
   const { request, losses: answers } = repairToolResults(asked, protocol !== exchange.protocol);
   const { fieldNames } = exchange.protocol.client;
-  const encode = (): EncodedRequest | Restored => {
+  const encode = (): EncodedRequest => {
     if (count && operation === 'count') return count.encodeRequest(request, model);
     const { outputLimit } = grant;
     if (!upstream.parts || protocol !== exchange.protocol)
@@ -95,8 +88,9 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
   }));
   return {
     verbatim: false,
-    ...encodeBody('json' in encoded ? { body: encoded.json } : encoded),
-    others: 'others' in encoded ? encoded.others?.map((body) => encodeBody({ body }).body) : undefined,
+    body: encodeBody(encoded.body),
+    others: encoded.others?.map(encodeBody),
+    contentType: encoded.contentType ?? json,
     operation: encoded.operation ?? operation,
     losses: [...boundLosses(answers), ...lost, ...listLostWishes(exchange)],
     stops: encoded.stops ?? [],
@@ -129,12 +123,5 @@ export function crossReply(
   if (stops.length > 0) batches = applyStopSequences(batches, stops);
   if (transform) batches = transformEvents(exchange, batches, transform, tally);
   if (expects) batches = checkJson(batches, expects, tally);
-  const context: ReplyContext = {
-    ...buildReplyContext(exchange),
-    reportLoss: (kind, reason) => tally.noteLoss(kind, reason),
-  };
-  const findCharged = (): Usage | undefined => findChargedUsage(exchange, tally);
-  return call.stream
-    ? writeStream(protocol, context, batches, findCharged)
-    : writeReply(protocol, context, batches, findCharged);
+  return (call.stream ? writeStream : writeReply)(exchange, batches, tally);
 }

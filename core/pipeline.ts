@@ -5,7 +5,6 @@
  */
 import { RunningAttempt, type Granted, awaitOutput, type StartedReply } from './attempt.ts';
 import { computeCharge } from './billing/charge.ts';
-import type { CanonicalEvent } from './canonical/events.ts';
 import type { Core } from './core.ts';
 import type { ChangedRequest, EncodedBody } from './crossing/pieces.ts';
 import { correctType, isStream, unwrapCounted } from './crossing/reply-body.ts';
@@ -197,7 +196,7 @@ async function tryTargets(
       continue;
     }
     running.noteOutput();
-    client.reply.setHead(200, buildReplyHeaders(routed, started.losses, started.estimated));
+    client.reply.setHead(200, buildReplyHeaders(routed, started.losses, started.estimated, started.type));
     return await deliverReply(running, started, { client, meter, attempts });
   }
   if (!failure)
@@ -267,6 +266,7 @@ async function sendRequest(
   shortened?: ChangedRequest,
 ): Promise<StartedReply> {
   const { routed, tally } = running;
+  const { transformStream } = core.hooks;
   const encoded = await encodeCall(core, routed, shortened);
   refuseLosses(core, routed, encoded.losses);
   const losses = [...encoded.losses, ...boundLosses(shortened?.losses ?? []), ...reportLoweredLimit(routed)];
@@ -283,7 +283,9 @@ async function sendRequest(
           { tally, memory },
           {
             ...encoded,
-            transform: createTransform(core, routed),
+            transform: isTapped(transformStream, routed)
+              ? (events) => transformStream.call(events, routed)
+              : undefined,
             fetchOthers: encoded.others?.map(
               (body) => () => dispatchBody(core, routed, memory, { ...encoded, body }),
             ),
@@ -322,14 +324,6 @@ export async function encodeCall(
   if (!isTapped(hooks.transformRequest, routed)) return encodeTranslated(routed, asked);
   // A tap may change its request in place, and what it changes is found by comparing.
   return encodeTranslated(routed, await hooks.transformRequest.promise(structuredClone(asked), routed));
-}
-
-/** The `transformStream` hook for one reply; undefined if no tap applies, so that it can stay verbatim. */
-function createTransform(
-  { hooks: { transformStream } }: Core,
-  routed: Routed,
-): ((events: AsyncIterable<CanonicalEvent>) => AsyncIterable<CanonicalEvent>) | undefined {
-  return isTapped(transformStream, routed) ? (events) => transformStream.call(events, routed) : undefined;
 }
 
 export function refuseLosses(

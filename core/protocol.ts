@@ -11,6 +11,7 @@ import type { Usage } from './canonical/usage.ts';
 import type { Loss, LossCode } from './loss.ts';
 import type { Capabilities, Model } from './model-facts.ts';
 import type { Fee, Mode } from './price-terms.ts';
+import type { UpstreamResponse } from './provider.ts';
 import type { GatewayError } from './util/errors.ts';
 
 export interface Protocol {
@@ -33,16 +34,15 @@ export interface Protocol {
   describeAbilities?(): Promise<Abilities>;
 }
 
-/** How something that clients can ask for fares on each wire of vendors. */
-export interface Ability {
-  /** The members of a body that ask for it. */
-  readonly ask: Readonly<Record<string, unknown>>;
-  /** Outcomes by the names of wires: `works`, `approximated`, `lost` or `refused`. */
-  readonly wires: Readonly<Record<string, string>>;
+/** What clients can ask for, by what people call it, and how it fares on each wire of vendors. */
+export interface Abilities {
+  readonly [name: string]: {
+    /** The members of a body that ask for it. */
+    readonly ask: Readonly<Record<string, unknown>>;
+    /** Outcomes by the names of wires: `works`, `approximated`, `lost` or `refused`. */
+    readonly wires: Readonly<Record<string, string>>;
+  };
 }
-
-/** By what people call them. */
-export type Abilities = Readonly<Record<string, Ability>>;
 
 /**
  * `count` asks for the number of input tokens: nothing is generated or charged. `compact` asks for a short
@@ -170,11 +170,14 @@ export interface VendorReplies {
   /** The protocol that the provider speaks. */
   readonly wire: Protocol;
   readonly model: Model;
-  readonly request: CanonicalRequest;
   /** The number of bodies. */
   readonly count: number;
+  /** The reply to the first of them, which can be read as it comes. */
+  readonly first: UpstreamResponse;
   /** Sends a body, the first of which was sent, and resolves with its reply. Rejects if it is refused. */
   fetch(index: number): Promise<Uint8Array>;
+  /** Sends what is written from now on as it comes, with this media type. It holds no usage. */
+  setType(type: string): void;
   /** Counts what all replies so far have used. */
   report(usage: Usage): void;
   /** The usage that the call is charged for; undefined if it is what was reported. */
@@ -237,13 +240,16 @@ export interface ClientSide {
   encodeReply(events: readonly CanonicalEvent[], context: ReplyContext): unknown;
   /**
    * Reads the replies of a call that is no conversation, and writes the client's in pieces, so that a large
-   * one does not hold the event loop. The first piece comes when the reply is sure to be whole, and the last
-   * one holds the usage. Absent: replies cross as events.
+   * one does not hold the event loop. Of JSON, the first piece comes when the reply is sure to be whole, and
+   * the last one holds the usage. Absent: replies cross as events.
    */
   joinReplies?(replies: VendorReplies, context: ReplyContext): AsyncIterable<string | Uint8Array>;
   /** Writes an error before the first byte of a reply: status and body. */
   encodeError(error: GatewayError, id: string, match?: Match): ErrorReply;
-  /** Writes an error inside a stream: frames that end it and never look complete. `begun`: some was sent. */
+  /**
+   * Writes an error inside a stream: frames that end it and never look complete. `begun`: some was sent. If
+   * it writes nothing, the connection breaks off.
+   */
   encodeStreamError(error: GatewayError, call: ClientCall, begun: boolean, sent?: SentFrames): string;
   /** The object with usage, and so the cost, of a JSON reply and of an event. Absent: `usage`. */
   readonly usagePath?: { readonly reply: Edit['path']; readonly event: Edit['path'] };

@@ -82,7 +82,7 @@ class HandedReply extends Reply {
     return catchingUp;
   }
 
-  finish(text: string | Uint8Array): void {
+  finish(text: string | Uint8Array = ''): void {
     if (this.status !== 200) return void (this.text = Buffer.from(text).toString());
     void this.write(text);
     void this.#deliver(this.#reader.end());

@@ -15,7 +15,10 @@ import { type Nano, formatUsd } from '../util/money.ts';
 import { skipValue, splice } from './splice.ts';
 import { type SseBlock, SseReader, writeFrame } from './sse.ts';
 
-export function buildReplyContext({ id, receivedAt, call, attempt }: Routed): ReplyContext {
+export function buildReplyContext(
+  { id, receivedAt, call, attempt }: Routed,
+  tally?: Pick<Tally, 'noteLoss'>,
+): ReplyContext {
   const { model } = attempt.target;
   return {
     id,
@@ -23,6 +26,7 @@ export function buildReplyContext({ id, receivedAt, call, attempt }: Routed): Re
     created: Math.floor(receivedAt / 1000),
     readClock: () => Math.floor(Date.now() / 1000),
     call,
+    ...(tally && { reportLoss: (kind, reason) => tally.noteLoss(kind, reason) }),
     capabilities: model.capabilities,
   };
 }
@@ -32,28 +36,16 @@ export function buildReplyContext({ id, receivedAt, call, attempt }: Routed): Re
  * reported. Figures that are not part of them are undefined in it.
  */
 export function findChargedUsage(exchange: Routed, tally: Progress): Usage | undefined {
-  const { usage: reported, complete } = tally;
-  const { uses, basis, suspect } = findChargedFigures(exchange, complete ? tally : finishProgress(tally));
+  const { usage: reported, complete, images, imagesShown } = tally;
+  // A copy lacks what the class computes.
+  const whole = complete ? tally : { ...tally, images, imagesShown, complete: true };
+  const { uses, basis, suspect } = findChargedFigures(exchange, whole);
   if (basis === 'usage' && !suspect) return undefined;
   const { images: _images, ...charged } = nameCounts(uses);
   const blank = Object.fromEntries(Object.keys(reported).map((name) => [name, undefined]));
   const shown: Usage = { ...blank, ...charged };
   const names = Object.keys(shown).filter(isCount);
   return names.some((name) => shown[name] !== reported[name]) ? shown : undefined;
-}
-
-/** What is known of a reply, as if it were complete. */
-function finishProgress({
-  model,
-  usage,
-  unreadable,
-  deliveredBytes,
-  spoke,
-  images,
-  imagesShown,
-  stopped,
-}: Progress): Progress {
-  return { model, usage, unreadable, deliveredBytes, spoke, images, imagesShown, stopped, complete: true };
 }
 
 function isCount(name: string): name is Exclude<keyof Usage, 'mode' | 'images'> {

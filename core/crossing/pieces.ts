@@ -11,6 +11,8 @@ export interface Piece {
   readonly last: boolean;
   /** Whether everything so far only opens the reply, so that the client need not be sent it yet. */
   readonly opening: boolean;
+  /** The media type of the reply, if it is not the usual one of its call. */
+  readonly type?: string | undefined;
 }
 
 export type Pieces = AsyncIterableIterator<Piece, void, void>;

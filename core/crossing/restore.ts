@@ -36,8 +36,8 @@ export interface RestoreOptions {
 }
 
 /** The body as JSON, with what the target needs, and what the encoding of its settings says. */
-export interface Restored extends Omit<EncodedRequest, 'body'> {
-  readonly json: string;
+export interface Restored extends EncodedRequest {
+  readonly body: string;
 }
 
 /** The settings, and the members that the conversation begins with. */
@@ -193,7 +193,7 @@ class Restoration {
     else if (written !== undefined || list.length > 0)
       body[this.#list] = list.flatMap((node) => this.#listNode(node));
     const json = JSON.stringify(this.#encoder.finish?.(body) ?? body);
-    return { ...settings, json: isRefitted ? json : splice(json, this.#retarget()), losses: this.#losses };
+    return { ...settings, body: isRefitted ? json : splice(json, this.#retarget()), losses: this.#losses };
   }
 
   /** A conversation of one text is a string only while it is alone. */

@@ -1,26 +1,20 @@
 /**
- * Writes a reply in the client's protocol from canonical events, streamed or whole. Before it ends, the
- * client gets the usage that it is charged for, if that is not what the provider reported.
+ * Writes a reply in the client's protocol: from canonical events, streamed or whole, or from the provider's
+ * bodies if the call is no conversation. Before it ends, the client gets the usage that it is charged for, if
+ * that is not what the provider reported.
  */
 import type { CanonicalEvent } from '../canonical/events.ts';
-import type { Usage } from '../canonical/usage.ts';
 import type { Routed } from '../exchange.ts';
-import type { Protocol, ReplyContext } from '../protocol.ts';
+import type { UpstreamResponse } from '../provider.ts';
 import { isOpening, type Tally } from '../tally.ts';
 import { rejectAfterCancel } from '../util/timeouts.ts';
-import type { Piece, ReplyLane } from './pieces.ts';
-import { toCutError, type Batches } from './reply-events.ts';
+import { buildReplyContext, findChargedUsage, isCostWanted } from './charged-usage.ts';
+import { toText, type Piece, type Pieces, type ReplyLane } from './pieces.ts';
+import { readWhole } from './reply-body.ts';
+import { toCutError, type Batches, type Reading } from './reply-events.ts';
 
-/** The usage that a complete reply is charged for; undefined if the provider reported it. */
-type FindCharged = () => Usage | undefined;
-
-export async function* writeStream(
-  protocol: Protocol,
-  context: ReplyContext,
-  batches: Batches,
-  findCharged: FindCharged,
-): AsyncGenerator<Piece> {
-  const encoder = protocol.client.encodeEvents(context);
+export async function* writeStream(exchange: Routed, batches: Batches, tally: Tally): Pieces {
+  const encoder = exchange.protocol.client.encodeEvents(buildReplyContext(exchange, tally));
   let isFirst = true;
   let opening = true;
   let lastText: string | undefined;
@@ -28,7 +22,7 @@ export async function* writeStream(
     if (lastText !== undefined) continue;
     let text = '';
     for (const event of events) {
-      const usage = event.type === 'response-end' ? findCharged() : undefined;
+      const usage = event.type === 'response-end' ? findChargedUsage(exchange, tally) : undefined;
       if (usage) text += encoder.push({ type: 'usage', usage });
       const frames = encoder.push(event);
       opening &&= isOpening(event);
@@ -43,18 +37,14 @@ export async function* writeStream(
   if (lastText === undefined) throw toCutError();
 }
 
-export async function* writeReply(
-  protocol: Protocol,
-  context: ReplyContext,
-  batches: Batches,
-  findCharged: FindCharged,
-): AsyncGenerator<Piece> {
+export async function* writeReply(exchange: Routed, batches: Batches, tally: Tally): Pieces {
   const all: CanonicalEvent[] = [];
   for await (const events of batches) for (const event of events) all.push(event);
   if (all.at(-1)?.type !== 'response-end') throw toCutError();
-  const usage = findCharged();
+  const usage = findChargedUsage(exchange, tally);
   if (usage) all.splice(-1, 0, { type: 'usage', usage });
-  yield { text: JSON.stringify(protocol.client.encodeReply(all, context)), last: true, opening: false };
+  const reply = exchange.protocol.client.encodeReply(all, buildReplyContext(exchange, tally));
+  yield { text: JSON.stringify(reply), last: true, opening: false };
 }
 
 /**
@@ -90,4 +80,45 @@ export async function* transformEvents(
     // Not awaited: an iterator that never resolves `next` does not resolve `return`.
     transformed?.return?.().catch(() => undefined);
   }
+}
+
+/**
+ * Lets the client's protocol read the replies to the bodies of a call and write its own. The last piece of it
+ * waits until the call is settled; of what is no JSON the end of the body alone, which says that it is whole.
+ */
+export async function* joinReplies(
+  exchange: Routed,
+  [first, ...fetchOthers]: readonly [UpstreamResponse, ...(() => Promise<UpstreamResponse>)[]],
+  { tally, memory }: Reading,
+): Pieces {
+  const { protocol: wire, model } = exchange.attempt.target;
+  let type: string | undefined;
+  const pieces = exchange.protocol.client.joinReplies?.(
+    {
+      wire,
+      model,
+      count: fetchOthers.length + 1,
+      first,
+      fetch: async (index) => readWhole((await fetchOthers[index - 1]?.()) ?? first, memory),
+      setType: (stated) => void (type = stated),
+      report: (usage) => tally.read({ type: 'usage', usage }),
+      findCharged: () => findChargedUsage(exchange, tally),
+    },
+    buildReplyContext(exchange),
+  );
+  // The cost is written into the whole of a reply.
+  const isJoined = isCostWanted(exchange);
+  let held: Piece['text'] | undefined;
+  for await (const text of pieces ?? []) {
+    const isHeld = type === undefined;
+    if (isHeld && isJoined && held !== undefined) held = toText({ text: held }) + toText({ text });
+    else {
+      const next = isHeld ? held : text;
+      if (next !== undefined) yield { text: next, last: false, opening: false, type };
+      held = isHeld ? text : '';
+    }
+  }
+  if (held === undefined) throw toCutError();
+  tally.read({ type: 'response-end' });
+  yield { text: held, last: true, opening: false };
 }

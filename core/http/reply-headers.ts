@@ -21,10 +21,11 @@ export function buildReplyHeaders(
   { attempt, call, grant }: Routed,
   losses: readonly Loss[],
   estimated: boolean,
+  type = 'application/json',
 ): Record<string, string> {
   return {
     ...grant.headers,
-    ...(call.stream ? buildStreamHeaders(call) : { 'content-type': 'application/json' }),
+    ...(call.stream ? buildStreamHeaders(call) : { 'content-type': type }),
     ...(estimated
       ? { 'x-tollgate-estimate': 'true' }
       : { 'x-tollgate-provider': attempt.target.provider.name, [modelHeader]: attempt.target.model.id }),

@@ -86,8 +86,8 @@ export abstract class Reply {
   /** If the client is slower than the provider, resolves when it has caught up or disconnected. */
   abstract write(text: string | Uint8Array): Promise<void> | undefined;
 
-  /** Sends the last text and ends the reply. */
-  abstract finish(text: string | Uint8Array): void;
+  /** Sends the last text and ends the reply. Without text it breaks off, so that it does not look whole. */
+  abstract finish(text: string | Uint8Array | undefined): void;
 
   /** Sends `text` after each silence of `milliseconds`, with the head first if it was not sent. */
   abstract keepAlive(text: string, milliseconds: number): void;
@@ -113,16 +113,17 @@ export abstract class Reply {
    * id and the allowance headers, since both belong to this call alone.
    */
   endRecording(
-    lastText: string | Uint8Array,
+    lastText: string | Uint8Array | undefined,
     allowances: Readonly<Record<string, string>> = {},
   ): Recording | undefined {
     if (!this.tape) return undefined;
-    this.tape.add(lastText);
+    if (lastText !== undefined) this.tape.add(lastText);
     const own = { ...buildIdHeaders(this.id), ...allowances };
     const headers = Object.fromEntries(
       Object.entries(this.headers).filter(([name]) => own[name] === undefined),
     );
-    return { status: this.status, headers, ...this.tape.stop() };
+    const { body, whole } = this.tape.stop();
+    return { status: this.status, headers, body, whole: whole && lastText !== undefined };
   }
 }
 
@@ -152,8 +153,9 @@ export class HttpReply extends Reply {
   }
 
   /** If nothing was sent before, it sets `content-length`. */
-  finish(text: string | Uint8Array): void {
+  finish(text: string | Uint8Array | undefined): void {
     clearInterval(this.#beat);
+    if (text === undefined) return void this.#response.destroy();
     if (this.#response.destroyed) return;
     if (!this.started) {
       this.headers['content-length'] = String(Buffer.byteLength(text));

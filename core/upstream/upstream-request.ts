@@ -108,9 +108,9 @@ export function buildUnsigned(
     method: 'POST',
     url: buildUrl(attempt.target, operation, call.stream),
     headers: {
+      accept: call.stream ? 'text/event-stream' : 'application/json',
       ...protocol.upstream.buildHeaders(exchange.protocol === protocol ? headers : {}),
       'content-type': contentType,
-      accept: call.stream ? 'text/event-stream' : 'application/json',
       'accept-encoding': 'identity',
       'user-agent': 'tollgate',
     },

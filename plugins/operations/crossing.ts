@@ -8,7 +8,7 @@ import {
   definePlugin,
   GatewayError,
   splice,
-  type Ability,
+  type Abilities,
   type Description,
   type Host,
   type Match,
@@ -109,7 +109,7 @@ async function preview(host: Host, order: Order): Promise<CrossingPreview> {
 }
 
 /** Outcomes by what clients ask for, the client and the wire. */
-type Rows = Readonly<Record<string, Readonly<Record<string, Ability['wires']>>>>;
+type Rows = Readonly<Record<string, Readonly<Record<string, Abilities[string]['wires']>>>>;
 
 /** What conversations can ask for is one file, and other protocols bring theirs. */
 async function readCapabilities({ protocols }: Host) {

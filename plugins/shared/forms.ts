@@ -4,7 +4,7 @@
  * parts; nothing is written to disk.
  */
 import { isUtf8 } from 'node:buffer';
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { koaBody } from 'koa-body';
 import { GatewayError, isGatewayError } from '../../core/index.ts';
@@ -68,7 +68,10 @@ export async function readForm(body: Buffer, contentType: string): Promise<Form>
     .map((part): Form['fields'][number] => [readName(part), readText(part)]);
   if (fields.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) > longestTexts)
     throw toTooLargeError();
-  return new Form(fields, parts.filter(({ isFile }) => isFile).map(readFile));
+  return new Form(
+    fields,
+    parts.filter(({ isFile }) => isFile).map((part) => new ReadFile(part)),
+  );
 }
 
 interface PartHead {
@@ -183,14 +186,24 @@ function readText(part: Part): string {
   });
 }
 
-function readFile(part: Part): FormFile {
-  const { originalFilename, mimetype } = part.head;
-  return {
-    name: readName(part),
-    filename: originalFilename ?? '',
-    mediaType: mimetype || 'application/octet-stream',
-    bytes: part.bytes,
-  };
+/** Requests are compared as JSON, where bytes as they are would be many times as long. */
+class ReadFile implements FormFile {
+  readonly name: string;
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly bytes: Uint8Array;
+
+  constructor(part: Part) {
+    const { originalFilename, mimetype } = part.head;
+    this.name = readName(part);
+    this.filename = originalFilename ?? '';
+    this.mediaType = mimetype || 'application/octet-stream';
+    this.bytes = part.bytes;
+  }
+
+  toJSON(): object {
+    return { ...this, bytes: hash('sha256', this.bytes) };
+  }
 }
 
 const longestHead = 4096;

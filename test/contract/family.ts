@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
+  GatewayError,
   isGatewayError,
   type ClientCall,
   type EncodedRequest,
@@ -16,6 +17,7 @@ import {
   type Usage,
 } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
+import { readForm, type Form } from '../../plugins/shared/forms.ts';
 import { createHost } from '../support/host.ts';
 import { testRefusals } from './error-laws.ts';
 import { mutate } from './mutation.ts';
@@ -28,24 +30,37 @@ export interface FamilyClient {
   readonly path: string;
   /** Bodies that each of the vendors can answer. No member has a value that means the same as none. */
   readonly bodies: fc.Arbitrary<Fields>;
+  /** Makes a form of a body, if its path takes forms. */
+  readonly toForm?: (body: Fields) => Form;
   /** Members that only the gateway reads, or that say how the reply is written. */
   readonly local?: readonly string[];
-  /** The answers in a reply, in a form that compares. Throws if the reply is not whole. */
+  /** The answers in a reply, JSON or a `ByteAnswer`, in a form that compares. Throws if it is not whole. */
   readAnswers(reply: unknown, body: Fields): readonly unknown[];
   /** The answers that vendors give to a body. */
   expectAnswers(body: Fields): readonly unknown[];
+}
+
+/** A reply that is no JSON. */
+export class ByteAnswer {
+  readonly type: string;
+  readonly bytes: Buffer;
+
+  constructor(type: string, bytes: Buffer) {
+    this.type = type;
+    this.bytes = bytes;
+  }
 }
 
 /** A vendor of one wire. */
 export interface FamilyVendor {
   readonly model: Model;
   /**
-   * Answers one body, as strictly as the vendor: it throws for what the vendor refuses. `tokens` are its
-   * usage, if it reports any.
+   * Answers one body, JSON or a `Form`, as strictly as the vendor: it throws for what the vendor refuses. A
+   * reply that is no JSON is a `ByteAnswer`. `tokens` are its usage, if it reports any.
    */
   answer(body: unknown, tokens: number): unknown;
   /** The usage that a reply with so many tokens means; undefined if it reports none. */
-  toUsage(tokens: number): Usage | undefined;
+  toUsage(tokens: number, body: Fields): Usage | undefined;
 }
 
 export interface FamilyFacts {
@@ -71,14 +86,19 @@ function freeze<Value>(value: Value): Value {
   return value;
 }
 
-function readCall({ client }: Protocol, path: string, body: Fields): ClientCall {
+type Called = Pick<FamilyClient, 'path' | 'toForm'>;
+
+function readCall({ client }: Protocol, { path, toForm }: Called, body: Fields): ClientCall {
   const match = client.match('POST', path);
   if (!match) throw new Error(`${path} is no call.`);
-  return client.read(freeze(structuredClone(body)), JSON.stringify(body), match, {});
+  const sent = toForm ? toForm(body) : freeze(structuredClone(body));
+  return client.read(sent, JSON.stringify(body), match, {});
 }
 
-function listBodies({ body, others = [] }: EncodedRequest): unknown[] {
-  return [body, ...others].map(asJson);
+/** What a vendor reads. The boundary of a form differs each time. */
+async function listBodies({ body, others = [], contentType }: EncodedRequest): Promise<unknown[]> {
+  if (contentType === undefined) return [body, ...others].map(asJson);
+  return [body instanceof Uint8Array ? await readForm(Buffer.from(body), contentType) : body];
 }
 
 interface Pair {
@@ -89,53 +109,93 @@ interface Pair {
 }
 
 /** What the vendor is sent, and the client's members that it is told are lost. */
-function encode({ protocol, wire, client, vendor }: Pair, body: Fields): { sent: unknown[]; lost: string[] } {
-  const call = readCall(protocol, client.path, body);
+async function encode(
+  { protocol, wire, client, vendor }: Pair,
+  body: Fields,
+): Promise<{ sent: unknown[]; lost: string[] }> {
+  const call = readCall(protocol, client, body);
   const encoded = wire.upstream.encodeRequest(call.decode(), vendor.model, undefined);
   const { fieldNames } = protocol.client;
   const lost = encoded.losses.map(({ path }) => toClientPath(path, call.decode(), fieldNames));
-  return { sent: listBodies(encoded), lost };
+  return { sent: await listBodies(encoded), lost };
+}
+
+type Reply = string | ByteAnswer;
+
+function toReply(answer: unknown): Reply {
+  return answer instanceof ByteAnswer ? answer : (JSON.stringify(answer) ?? '');
+}
+
+const chunkLength = 5;
+
+/** In chunks; a broken one does not come to its end. */
+async function* streamReply(reply: Reply, isBroken: boolean): AsyncGenerator<Uint8Array> {
+  const bytes = typeof reply === 'string' ? Buffer.from(reply) : reply.bytes;
+  for (let at = 0; at < bytes.length; at += chunkLength) yield bytes.subarray(at, at + chunkLength);
+  if (isBroken) throw new GatewayError('upstream_failed', 'The provider broke off.');
 }
 
 interface Relayed {
   readonly text: string;
+  readonly type: string | undefined;
+  readonly bytes: Buffer;
   readonly reported: readonly Usage[];
 }
 
-/** Writes the client's reply from the vendor's replies, given as texts. */
+/** Writes the client's reply from the vendor's, of which one of bytes may break off. */
 async function relay(
   { protocol, wire, client, vendor }: Pair,
   body: Fields,
-  replies: readonly string[],
+  replies: readonly Reply[],
+  isBroken = false,
 ): Promise<Relayed> {
-  const call = readCall(protocol, client.path, body);
+  const call = readCall(protocol, client, body);
+  const [first = ''] = replies;
   const reported: Usage[] = [];
+  let type: string | undefined;
   const written = protocol.client.joinReplies?.(
     {
       wire,
       model: vendor.model,
-      request: freeze(call.decode()),
+      first: {
+        status: 200,
+        headers: { 'content-type': typeof first === 'string' ? 'application/json' : first.type },
+        body: streamReply(first, isBroken),
+      },
+      setType: (stated) => void (type = stated),
       count: replies.length,
-      fetch: async (index) => Buffer.from(replies[index] ?? ''),
+      fetch: async (index) => {
+        const reply = replies[index] ?? '';
+        return typeof reply === 'string' ? Buffer.from(reply) : reply.bytes;
+      },
       report: (usage) => void reported.push(usage),
       findCharged: () => undefined,
     },
     { id: 'ab12', model: vendor.model.id, created: 1_790_000_000, call },
   );
-  let text = '';
-  for await (const piece of written ?? [])
-    text += typeof piece === 'string' ? piece : Buffer.from(piece).toString();
-  return { text, reported };
+  const pieces: Buffer[] = [];
+  for await (const piece of written ?? []) pieces.push(Buffer.from(piece));
+  const bytes = Buffer.concat(pieces);
+  return { text: bytes.toString(), type, bytes, reported };
 }
 
-/** The same, if it is refused in the way that replies may be: the reason, which clients can be told. */
-async function relayHostile(pair: Pair, body: Fields, replies: readonly string[]): Promise<string> {
+function readAnswers({ client }: Pair, { text, type, bytes }: Relayed, body: Fields): readonly unknown[] {
+  return client.readAnswers(type === undefined ? JSON.parse(text) : new ByteAnswer(type, bytes), body);
+}
+
+/** The same; undefined if it is refused in the way that replies may be: with a reason for clients. */
+async function relayHostile(
+  pair: Pair,
+  body: Fields,
+  replies: readonly Reply[],
+  isBroken = false,
+): Promise<Relayed | undefined> {
   try {
-    return (await relay(pair, body, replies)).text;
+    return await relay(pair, body, replies, isBroken);
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     expect(error.status).toBeGreaterThanOrEqual(500);
-    return '';
+    return undefined;
   }
 }
 
@@ -157,37 +217,35 @@ function testCrossing(pair: Pair): void {
   it('answers what is asked, in its order, with the usage of all replies', () =>
     fc.assert(
       fc.asyncProperty(client.bodies, tokenCount, async (body, tokens) => {
-        const { sent } = encode(pair, body);
-        const { text, reported } = await relay(
-          pair,
-          body,
-          answerAll(pair, sent, tokens).map((reply) => JSON.stringify(reply)),
-        );
-        expect(client.readAnswers(JSON.parse(text), body)).toEqual(client.expectAnswers(body));
+        const { sent } = await encode(pair, body);
+        const relayed = await relay(pair, body, answerAll(pair, sent, tokens).map(toReply));
+        const { reported } = relayed;
+        expect(readAnswers(pair, relayed, body)).toEqual(client.expectAnswers(body));
         // A vendor that writes 0 has not counted.
-        const usage = tokens > 0 ? vendor.toUsage(tokens) : undefined;
-        expect(reported).toEqual(usage ? [sumCounts(sent.map(() => usage))] : []);
+        const usage = vendor.toUsage(tokens, body);
+        const isCounted = usage && Object.values(usage).some((count) => Number(count) > 0);
+        expect(reported).toEqual(isCounted ? [sumCounts(sent.map(() => usage))] : []);
       }),
       runs,
     ));
 
   it('is sent the same each time it is encoded', () =>
     fc.assert(
-      fc.property(client.bodies, (body) => {
-        expect(encode(pair, body)).toEqual(encode(pair, body));
+      fc.asyncProperty(client.bodies, async (body) => {
+        expect(await encode(pair, body)).toEqual(await encode(pair, body));
       }),
       runs,
     ));
 
   it('loses no member of a body in silence', () =>
     fc.assert(
-      fc.property(client.bodies, (body) => {
+      fc.asyncProperty(client.bodies, async (body) => {
+        const whole = await encode(pair, body);
         for (const name of Object.keys(body)) {
           if (client.local?.includes(name)) continue;
           const { [name]: _, ...rest } = body;
-          const without = encodeOptional(pair, rest);
-          if (without)
-            expect(encode(pair, body), `"${name}" of ${JSON.stringify(body)}`).not.toEqual(without);
+          const without = await encodeOptional(pair, rest);
+          if (without) expect(whole, `"${name}" of ${JSON.stringify(body)}`).not.toEqual(without);
         }
       }),
       runs,
@@ -195,9 +253,12 @@ function testCrossing(pair: Pair): void {
 }
 
 /** Undefined if the body lacks a required member. */
-function encodeOptional(pair: Pair, body: Fields): ReturnType<typeof encode> | undefined {
+async function encodeOptional(
+  pair: Pair,
+  body: Fields,
+): Promise<Awaited<ReturnType<typeof encode>> | undefined> {
   try {
-    return encode(pair, body);
+    return await encode(pair, body);
   } catch (error) {
     if (isGatewayError(error)) return undefined;
     throw error;
@@ -224,17 +285,16 @@ const noReplies = [
 
 function testHostileReplies(pair: Pair): void {
   const { client } = pair;
-  const expectWhole = (text: string, body: Fields): void => {
-    if (text === '') return;
-    expect(client.readAnswers(JSON.parse(text), body)).toHaveLength(client.expectAnswers(body).length);
+  const expectWhole = (relayed: Relayed | undefined, body: Fields): void => {
+    if (relayed) expect(readAnswers(pair, relayed, body)).toHaveLength(client.expectAnswers(body).length);
   };
 
   it('never completes with what is no reply', () =>
     fc.assert(
       fc.asyncProperty(client.bodies, fc.constantFrom(...noReplies), async (body, bad) => {
-        const { sent } = encode(pair, body);
-        const good = answerAll(pair, sent, 7).map((reply) => JSON.stringify(reply));
-        expect(await relayHostile(pair, body, replaceLast(good, bad))).toBe('');
+        const { sent } = await encode(pair, body);
+        const good = answerAll(pair, sent, 7).map(toReply);
+        expect(await relayHostile(pair, body, replaceLast(good, bad))).toBeUndefined();
       }),
       runs,
     ));
@@ -242,43 +302,43 @@ function testHostileReplies(pair: Pair): void {
   it('never completes with a reply that is cut', () =>
     fc.assert(
       fc.asyncProperty(client.bodies, fc.nat(), async (body, cut) => {
-        const { sent } = encode(pair, body);
-        const good = answerAll(pair, sent, 7).map((reply) => JSON.stringify(reply));
+        const { sent } = await encode(pair, body);
+        const good = answerAll(pair, sent, 7).map(toReply);
         const last = good.at(-1) ?? '';
-        expect(await relayHostile(pair, body, replaceLast(good, last.slice(0, cut % last.length)))).toBe('');
+        // Of bytes the connection alone says where they end.
+        const isText = typeof last === 'string';
+        const replies = isText ? replaceLast(good, last.slice(0, cut % last.length)) : good;
+        expect(await relayHostile(pair, body, replies, !isText)).toBeUndefined();
       }),
       runs,
     ));
 
   it('fails, or answers everything, if one thing in a reply is wrong', () =>
     fc.assert(
-      fc.asyncProperty(
-        client.bodies.chain((body) => {
-          const replies = answerAll(pair, encode(pair, body).sent, 7);
-          return fc.tuple(fc.constant({ body, replies }), mutate(replies.slice(-1)));
-        }),
-        async ([{ body, replies }, wrong]) => {
-          const texts = replaceLast(replies, wrong).map((reply) => JSON.stringify(reply) ?? '');
-          expectWhole(await relayHostile(pair, body, texts), body);
-        },
-      ),
+      fc.asyncProperty(client.bodies, fc.gen(), async (body, gen) => {
+        const replies = answerAll(pair, (await encode(pair, body)).sent, 7);
+        const wrong = gen(() => mutate(replies.slice(-1)));
+        expectWhole(await relayHostile(pair, body, replaceLast(replies, wrong).map(toReply)), body);
+      }),
       { numRuns: 150 },
     ));
 
   it('never passes on a number that JSON cannot have', () =>
     fc.assert(
       fc.asyncProperty(client.bodies, fc.constantFrom('1e999', '-1e999', '1e300'), async (body, number) => {
-        const { sent } = encode(pair, body);
-        const texts = answerAll(pair, sent, 7).map((reply) =>
-          JSON.stringify(reply).replace(/-?\d+\.\d+/, number),
-        );
+        const { sent } = await encode(pair, body);
+        const texts = answerAll(pair, sent, 7)
+          .map(toReply)
+          .map((reply) => (typeof reply === 'string' ? reply.replace(/-?\d+\.\d+/, number) : reply));
         expectWhole(await relayHostile(pair, body, texts), body);
       }),
       runs,
     ));
 }
 
-function testClient(protocol: Protocol, { path, bodies }: FamilyClient): void {
+function testClient(protocol: Protocol, client: FamilyClient): void {
+  const { path, bodies } = client;
+
   it('refuses bodies that are none, and says so', () =>
     fc.assert(
       fc.property(
@@ -304,7 +364,7 @@ function testClient(protocol: Protocol, { path, bodies }: FamilyClient): void {
     fc.assert(
       fc.property(bodies, (body) => {
         const asking = { ...body, provider: { fallback: ['other/model'] } };
-        expect(() => readCall(protocol, path, asking)).toThrow(
+        expect(() => readCall(protocol, client, asking)).toThrow(
           expect.objectContaining({ details: expect.objectContaining({ param: 'provider.fallback' }) }),
         );
       }),
@@ -325,9 +385,9 @@ async function listLosses(
   const { path = '', body } = (await protocol.describeCalls?.())?.[0] ?? {};
   const [example] = examples.parse(body?.['application/json']?.meta()?.['examples']);
   try {
-    const call = readCall(protocol, path.replace('{model}', model.id), { ...example, ...ask });
+    const call = readCall(protocol, { path: path.replace('{model}', model.id) }, { ...example, ...ask });
     const encoded = wire.upstream.encodeRequest(call.decode(), model, undefined);
-    for (const each of listBodies(encoded)) answer(each, 7);
+    for (const each of await listBodies(encoded)) answer(each, 7);
     return encoded.losses;
   } catch (error) {
     if (isGatewayError(error) && error.status === 400) return undefined;

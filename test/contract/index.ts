@@ -8,7 +8,7 @@ export type { Arbitraries } from './laws.ts';
 export { mutate } from './mutation.ts';
 export { checkEvents } from './events.ts';
 export { decodeAll, fold, readStream, type Folded, type Said, type SaidCall } from './replies.ts';
-export { testFamily, type FamilyClient, type FamilyFacts, type FamilyVendor } from './family.ts';
+export { ByteAnswer, testFamily, type FamilyClient, type FamilyFacts, type FamilyVendor } from './family.ts';
 export { testProvider, type ProviderFacts } from './provider.ts';
 export { testChannel, type ChannelFacts } from './channel.ts';
 export { testStore } from './store.ts';

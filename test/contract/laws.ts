@@ -54,7 +54,7 @@ export function encodeOwn(
     return { body: { ...Object.fromEntries(unsaid), ...Object(asJson(body)) }, losses };
   }
   const options = { call, text, before, after, model, provider: 'vendor', outputLimit: undefined };
-  const { json, losses } = restoreRequest(upstream, upstream.parts, options);
+  const { body: json, losses } = restoreRequest(upstream, upstream.parts, options);
   return { body: JSON.parse(json), losses };
 }
 

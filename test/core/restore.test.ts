@@ -151,7 +151,7 @@ it('a request that a plugin changes keeps its order, and numbers that no double 
   const { parts } = protocol.upstream;
   if (!parts) throw new Error('no parts');
   const options = { call, text: written, before, after, model, provider: 'vendor', outputLimit: undefined };
-  expect(restoreRequest(protocol.upstream, parts, options).json).toBe(
+  expect(restoreRequest(protocol.upstream, parts, options).body).toBe(
     written.replace('a/b', model.upstream).replace('"Ahoy"', '[{"type":"text","text":"Oh"}]'),
   );
 });

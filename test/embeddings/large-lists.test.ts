@@ -65,9 +65,10 @@ it.each([
       {
         wire: client,
         model,
-        request: call.decode(),
         count,
+        first: { status: 200, headers: {}, body: new ReadableStream<Uint8Array>() },
         fetch: async () => bytes,
+        setType: () => undefined,
         report: () => undefined,
         findCharged: () => undefined,
       },

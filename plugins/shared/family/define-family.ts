@@ -6,16 +6,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import {
   checkModel,
+  costHeader,
   definePlugin,
   GatewayError,
   type CanonicalRequest,
+  type ClientHeaders,
   type ClientSide,
   type Host,
   type PluginFactory,
   type Protocol,
   type Provider,
   type Target,
+  type UpstreamRequest,
+  type UpstreamResponse,
 } from '../../../core/index.ts';
+import { encodeForm, Form, readForm } from '../forms.ts';
 import { listForeignFields } from '../wire-kit/foreign-fields.ts';
 import { collectLosses } from '../wire-kit/losses.ts';
 import { ReadCall } from '../wire-kit/read-call.ts';
@@ -78,6 +83,16 @@ function checkPreferences({ preferences }: ReadAsk<object>): void {
     );
 }
 
+/** Bytes have no place for it. */
+function checkCostWish(headers: ClientHeaders): void {
+  if (headers[costHeader] !== undefined)
+    throw new GatewayError(
+      'invalid_request',
+      `The header ${costHeader} is wrong: this reply has no usage to show it in; leave it out.`,
+      { param: costHeader },
+    );
+}
+
 const neverStreamed = 'Calls of this kind are not streamed.';
 
 function buildClient<Ask extends object, Answer>(
@@ -88,15 +103,19 @@ function buildClient<Ask extends object, Answer>(
   const getAsk = (request: CanonicalRequest): Ask => readAsk(family, request);
   return {
     match: (method, path) => client?.match(method, path),
-    read(body, _text, match) {
+    ...(client?.takesForms && { readForm }),
+    read(body, _text, match, headers) {
       if (!client) throw new GatewayError('not_found', `Clients cannot speak ${wire.name}.`);
+      if (client.getType) checkCostWish(headers);
       const read = client.read(body, match);
       checkPreferences(read);
-      return new FamilyCall(read, { wire: wire.name, family: family.name });
+      // Bytes cannot go on as the verbatim lane reads replies.
+      const suits: typeof read.suits = (model) => !client.getType && read.suits(model);
+      return new FamilyCall({ ...read, suits }, { wire: wire.name, family: family.name });
     },
     fieldNames: client?.fieldNames ?? {},
     encodeEvents: () => ({ push: () => '' }),
-    /** The verbatim lane asks for it, to correct the usage. */
+    /** The verbatim lane asks for it, to correct the usage. Bytes are in the other lane. */
     encodeReply(events, { id, model, created, call }) {
       const usage = events.find((event) => event.type === 'usage')?.usage ?? {};
       const texts = client?.write(family.join([], getAsk(call.decode())), getAsk(call.decode()), {
@@ -105,13 +124,13 @@ function buildClient<Ask extends object, Answer>(
         created,
         usage,
       });
-      return JSON.parse([...(texts ?? [])].join(''));
+      return texts && Symbol.iterator in texts ? JSON.parse([...texts].join('')) : {};
     },
     ...(client && {
       joinReplies(replies, context) {
         const own = family.wires.find(({ name }) => name === replies.wire.name);
         if (!own) throw new GatewayError('internal', `${replies.wire.name} is no wire of ${family.name}.`);
-        return writeJoined(family, [own, client, getAsk(replies.request)], replies, context);
+        return writeJoined(family, [own, client, getAsk(context.call.decode())], replies, context);
       },
       ...(client.usagePath && { usagePath: client.usagePath }),
     }),
@@ -138,12 +157,12 @@ function buildProtocol<Ask extends object, Answer>(
   const { name, client } = wire;
   return {
     name,
-    body: 'json',
+    body: client?.takesForms ? 'multipart' : 'json',
     makes: family.makes,
     ...(wire.flags && { capabilities: wire.flags }),
     client: buildClient(family, wire, client),
     upstream: {
-      buildHeaders: () => ({}),
+      buildHeaders: () => (wire.bytes ? { accept: '*/*' } : {}),
       retarget: ({ model }) => [
         { path: ['model'], value: model },
         { path: ['provider'], value: undefined },
@@ -152,7 +171,8 @@ function buildProtocol<Ask extends object, Answer>(
         const { losses, lose } = collectLosses();
         const rest = createBag(name).getFields(request);
         const [body, ...others] = wire.encode(readAsk(family, request), model, { lose, rest });
-        return { body, others, losses: [...losses, ...listForeignFields(request, name)] };
+        const all = [...losses, ...listForeignFields(request, name)];
+        return { ...(body instanceof Form ? encodeForm(body) : { body, others }), losses: all };
       },
       decodeEvents: () => {
         throw new GatewayError('upstream_failed', neverStreamed);
@@ -179,6 +199,29 @@ function buildProtocol<Ask extends object, Answer>(
   };
 }
 
+/** The answer to one of the bodies of a call, as the wire's vendor would send it. */
+async function answerDemo<Ask extends object, Answer>(
+  { demo, path }: Family<Ask, Answer>,
+  client: ClientWire<Ask, Answer>,
+  { body, headers: { 'content-type': type = '' } }: UpstreamRequest,
+  id: string,
+): Promise<UpstreamResponse> {
+  const bytes = Buffer.from(body);
+  const isForm = type.startsWith('multipart/');
+  const sent: unknown = isForm ? await readForm(bytes, type) : JSON.parse(bytes.toString());
+  const { ask } = client.read(sent, client.match('POST', path) ?? { operation: 'generate' });
+  const { answer, usage } = demo.answer(ask);
+  const texts = client.write(answer, ask, { id, model: demo.model.id, created: 0, usage });
+  async function* write(): AsyncGenerator<Uint8Array> {
+    for await (const text of texts) {
+      yield Buffer.from(text);
+      await nextTurn();
+    }
+  }
+  const headers = { 'content-type': client.getType?.(answer) ?? 'application/json' };
+  return { status: 200, headers, body: write() };
+}
+
 /** Offers the demo model, if the demo is among the plugins. */
 function offerDemo<Ask extends object, Answer>(host: Host, family: Family<Ask, Answer>): void {
   const { demo } = family;
@@ -194,21 +237,10 @@ function offerDemo<Ask extends object, Answer>(host: Host, family: Family<Ask, A
     if (!host.providers.find('demo')) return;
     host.providers.add(provider);
     host.catalog.offer(provider, [checkModel(demo.model)]);
-    host.hooks.dispatch.tap(`${family.name}-demo`, ({ body }, { attempt, id }) => {
+    host.hooks.dispatch.tapPromise(`${family.name}-demo`, (request, { attempt, id }) => {
       if (attempt.target.provider !== provider) return undefined;
       attempt.sent = true;
-      const match = client.match('POST', family.path) ?? { operation: 'generate' };
-      // It may be one of several bodies of the call.
-      const { ask } = client.read(JSON.parse(Buffer.from(body).toString()), match);
-      const { answer, usage } = demo.answer(ask);
-      const texts = client.write(answer, ask, { id, model: demo.model.id, created: 0, usage });
-      async function* write(): AsyncGenerator<Uint8Array> {
-        for (const text of texts) {
-          yield Buffer.from(text);
-          await nextTurn();
-        }
-      }
-      return { status: 200, headers: { 'content-type': 'application/json' }, body: write() };
+      return answerDemo(family, client, request, id);
     });
   });
 }

@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { VendorReplies, ReplyContext, Usage } from '../../../core/index.ts';
 import { GatewayError, isGatewayError, takeTurn } from '../../../core/index.ts';
+import { readBytes } from './byte-replies.ts';
 import type { ClientWire, Family, Part, ReadAnswer, Wire } from './wires.ts';
 
 /** Requests of one call that a vendor gets at once. */
@@ -84,8 +85,9 @@ export async function* writeJoined<Ask extends object, Answer>(
   [wire, client, ask]: readonly [Wire<Ask, Answer>, ClientWire<Ask, Answer>, Ask],
   replies: VendorReplies,
   { id, model, created }: ReplyContext,
-): AsyncGenerator<string> {
-  const read = await readAll(wire, ask, replies);
+): AsyncGenerator<string | Uint8Array> {
+  const flowing = readBytes(wire, ask, replies);
+  const read = flowing ? [flowing] : await readAll(wire, ask, replies);
   const usage = sumUsage(read.map((each) => dropZeros(each.usage)));
   if (usage) replies.report(usage);
   const shown = { ...usage, ...replies.findCharged() };
@@ -93,7 +95,8 @@ export async function* writeJoined<Ask extends object, Answer>(
     read.map((each) => each.answer),
     ask,
   );
-  for (const text of client.write(answer, ask, { id, model, created, usage: shown })) {
+  if (client.getType) replies.setType(client.getType(answer));
+  for await (const text of client.write(answer, ask, { id, model, created, usage: shown })) {
     yield text;
     await nextTurn();
   }

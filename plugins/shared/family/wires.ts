@@ -17,9 +17,11 @@ import type {
   Preferences,
   Protocol,
   ReplyContext,
+  UpstreamResponse,
   UpstreamSide,
   Usage,
 } from '../../../core/index.ts';
+import type { Form } from '../forms.ts';
 import type { Lose } from '../wire-kit/losses.ts';
 import type { Fields } from '../wire-kit/vendor-bag.ts';
 
@@ -39,6 +41,7 @@ export interface Family<Ask extends object, Answer> {
 /** A call as its wire read it. */
 export interface ReadAsk<Ask> {
   readonly model: string;
+  /** Plain data, in which files of a form are as `readForm` gives them. */
   readonly ask: Ask;
   readonly preferences: Preferences;
   readonly size: InputSize;
@@ -68,6 +71,24 @@ export interface ReadAnswer<Answer> {
   readonly usage: Usage | undefined;
 }
 
+/** A reply that is no JSON, as it comes. */
+export interface ByteReply extends Pick<UpstreamResponse, 'headers'> {
+  readonly type: string;
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+export interface ByteReader<Ask, Answer> {
+  /** Media types that it reads. Any other reply is read as JSON. */
+  readonly types: RegExp;
+  /** The most bytes of a reply. */
+  readonly most: number;
+  /**
+   * Reads a reply as an answer, whose bytes are still to come. `report` takes the usage each time that more
+   * of it is known: a client that leaves pays for what was reported.
+   */
+  read(reply: ByteReply, ask: Ask, report: (usage: Usage) => void): Answer;
+}
+
 export interface Wire<Ask extends object, Answer> {
   /** Its name as a protocol, by which providers state its endpoint. */
   readonly name: string;
@@ -78,12 +99,14 @@ export interface Wire<Ask extends object, Answer> {
    * Encodes what is asked as the bodies of one request or several, each with as much as the vendor takes at
    * once. `rest`: fields that only this wire knows.
    */
-  encode(ask: Ask, model: Model, { lose, rest }: { lose: Lose; rest: Fields }): readonly Fields[];
+  encode(ask: Ask, model: Model, { lose, rest }: { lose: Lose; rest: Fields }): readonly (Fields | Form)[];
   /**
    * Decodes the reply to one of the bodies. Throws if it is none, or if it does not answer all of its body.
    * `part` is absent if the client's own body went on, which asks for everything.
    */
   decode(body: unknown, ask: Ask, part?: Part): ReadAnswer<Answer>;
+  /** If the vendor answers with bytes, such as speech. Then all that is asked is one body. */
+  readonly bytes?: ByteReader<Ask, Answer>;
   /** Corrects a reply that goes on as the vendor wrote it. */
   correct?(text: string, ask: Ask): string;
 }
@@ -92,15 +115,23 @@ export interface Wire<Ask extends object, Answer> {
 export interface ClientWire<Ask, Answer> {
   /** The call that a path is, without a slash at its end. */
   match(method: string, path: string): Match | undefined;
+  /** Whether bodies may be forms, which `read` gets as a `Form`. `match` may say that they have to be. */
+  readonly takesForms?: true;
   /** Reads and checks a body. Throws `invalid_request` that names the field. */
   read(body: unknown, match: Match): ReadAsk<Ask>;
   /** Names of fields of `Ask` in its bodies, where they differ. */
   readonly fieldNames?: Readonly<Record<string, string>>;
+  /** The media type of replies that are bytes, each of which is sent as it comes. Absent: JSON. */
+  getType?(answer: Answer): string;
   /**
    * Writes a reply as texts of a size that is quickly written. The last text has the usage, whose place
-   * `usagePath` says.
+   * `usagePath` says. Or it writes bytes, without usage.
    */
-  write(answer: Answer, ask: Ask, about: WriteContext): Iterable<string>;
+  write(
+    answer: Answer,
+    ask: Ask,
+    about: WriteContext,
+  ): Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
   readonly usagePath?: ClientSide['usagePath'];
   /** The example of a body in it is the form of the playground. */
   describeCalls(): Promise<readonly CallDescription[]>;

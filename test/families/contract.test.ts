@@ -1,0 +1,106 @@
+/** The contract of families, for one whose replies are bytes and for one that is asked by forms. */
+import fc from 'fast-check';
+import { z } from 'zod';
+import { checkModel, type Model, type Usage } from '../../core/index.ts';
+import { Form } from '../../plugins/shared/forms.ts';
+import { ByteAnswer, testFamily } from '../contract/family.ts';
+import { character } from '../support/arbitrary.ts';
+import { buildModelFacts } from '../support/test-provider.ts';
+import {
+  answerNotes,
+  answerRecording,
+  answerSpeech,
+  answerTranscript,
+  hear,
+  speak,
+  speech,
+  transcripts,
+} from './made-families.ts';
+
+const text = fc.string({ unit: character, minLength: 1, maxLength: 40 });
+
+function makeModel(upstream: string, output: string): Model {
+  return checkModel(buildModelFacts({ id: 'house/made', upstream, output: [output] }));
+}
+
+const asked = z.looseObject({ input: z.string(), voice: z.string() });
+
+const countSpoken = (_tokens: number, body: object): Usage => ({
+  input: 0,
+  output: 0,
+  character: asked.parse(body).input.length,
+});
+
+testFamily({
+  plugin: speech(),
+  clients: [
+    {
+      wire: 'made-speech',
+      path: '/v1/audio/speech',
+      bodies: fc
+        .record(
+          { input: text, voice: text, response_format: fc.constant('wav'), x_unknown: fc.integer() },
+          { requiredKeys: ['input', 'voice'] },
+        )
+        .map((body) => ({ model: 'house/made', ...body })),
+      local: ['model'],
+      readAnswers: (reply) => [z.instanceof(ByteAnswer).parse(reply).bytes],
+      expectAnswers: (body) => [speak(asked.parse(body))],
+    },
+  ],
+  vendors: {
+    'made-speech': {
+      model: makeModel('voice', 'recordings'),
+      answer: answerSpeech,
+      toUsage: countSpoken,
+    },
+    'made-recordings': {
+      model: makeModel('voice', 'recordings'),
+      answer: answerRecording,
+      toUsage: countSpoken,
+    },
+  },
+});
+
+const form = z.looseObject({ heard: z.string() });
+const transcript = z.strictObject({ text: z.string(), usage: z.looseObject({}) });
+
+testFamily({
+  plugin: transcripts(),
+  clients: [
+    {
+      wire: 'made-transcripts',
+      path: '/v1/audio/transcriptions',
+      bodies: fc
+        .record(
+          { heard: text, language: fc.constant('en'), x_unknown: fc.integer() },
+          { requiredKeys: ['heard'] },
+        )
+        .map((body) => ({ model: 'house/made', ...body })),
+      toForm(body) {
+        const { heard, ...rest } = body;
+        const texts = Object.entries(rest).map(([name, value]): [string, string] => [
+          name,
+          typeof value === 'object' ? JSON.stringify(value) : String(value),
+        ]);
+        const bytes = Buffer.from(String(heard));
+        return new Form(texts, [{ name: 'file', filename: 'note.mp3', mediaType: 'audio/mpeg', bytes }]);
+      },
+      local: ['model'],
+      readAnswers: (reply) => [transcript.parse(reply).text],
+      expectAnswers: (body) => [hear(Buffer.from(form.parse(body).heard))],
+    },
+  ],
+  vendors: {
+    'made-transcripts': {
+      model: makeModel('ear', 'transcripts'),
+      answer: answerTranscript,
+      toUsage: (tokens) => ({ input: tokens, output: tokens }),
+    },
+    'made-notes': {
+      model: makeModel('ear', 'transcripts'),
+      answer: answerNotes,
+      toUsage: (tokens) => ({ input: tokens, output: tokens }),
+    },
+  },
+});
