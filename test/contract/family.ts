@@ -376,10 +376,13 @@ type Losses = EncodedRequest['losses'];
 
 const examples = z.array(z.looseObject({}));
 
+/** A wire, and a vendor of it. */
+export type Way = readonly [wire: Protocol, vendor: Pick<FamilyVendor, 'model' | 'answer'>];
+
 /** What one vendor of each wire makes of a body; undefined: the call is refused. */
 async function listLosses(
   protocol: Protocol,
-  [wire, { model, answer }]: readonly [Protocol, FamilyVendor],
+  [wire, { model, answer }]: Way,
   ask: Fields,
 ): Promise<Losses | undefined> {
   const { path = '', body } = (await protocol.describeCalls?.())?.[0] ?? {};
@@ -405,14 +408,24 @@ function judge(losses: Losses | undefined, usual: Losses = []): string {
 
 async function measureAbility(
   protocol: Protocol,
-  wires: readonly (readonly [Protocol, FamilyVendor])[],
+  ways: readonly Way[],
   ask: Fields,
 ): Promise<Record<string, string>> {
-  const judged = wires.map(async (way) => {
+  const judged = ways.map(async (way) => {
     const usual = await listLosses(protocol, way, {});
     return [way[0].name, judge(await listLosses(protocol, way, ask), usual)] as const;
   });
   return Object.fromEntries(await Promise.all(judged));
+}
+
+/** Expects that the rows of a protocol on the capability page are what is measured. */
+export function testAbilities(protocol: Protocol, ways: readonly Way[]): void {
+  it(`states what clients of ${protocol.name} can ask for, and how it fares on each wire`, async () => {
+    const stated = (await protocol.describeAbilities?.()) ?? {};
+    expect(stated).not.toEqual({});
+    for (const [name, { ask, wires }] of Object.entries(stated))
+      expect({ [name]: await measureAbility(protocol, ways, ask) }).toEqual({ [name]: wires });
+  });
 }
 
 /** Registers the suite; call it at the top of a test file. */
@@ -435,16 +448,8 @@ export function testFamily({ plugin, clients, vendors }: FamilyFacts): void {
       testRefusals(find(name));
     });
 
-    it.each(own.filter(({ describeAbilities }) => describeAbilities))(
-      'states what clients of $name can ask for, and how it fares on each wire',
-      async (protocol) => {
-        const wires = Object.entries(vendors).map(([name, vendor]) => [find(name), vendor] as const);
-        const stated = (await protocol.describeAbilities?.()) ?? {};
-        expect(stated).not.toEqual({});
-        for (const [name, { ask, wires: outcomes }] of Object.entries(stated))
-          expect({ [name]: await measureAbility(protocol, wires, ask) }).toEqual({ [name]: outcomes });
-      },
-    );
+    const ways = Object.entries(vendors).map(([name, vendor]) => [find(name), vendor] as const);
+    for (const protocol of own) if (protocol.describeAbilities) testAbilities(protocol, ways);
 
     describe.each(clients.map((client) => [client.wire, client.path, client] as const))(
       'a client of %s at %s',

@@ -40,6 +40,7 @@ export const protocol: Protocol = {
     terminator,
   },
   describeCalls: () => describeCalls(path),
+  describeAbilities: async () => (await import('./abilities.json', { with: { type: 'json' } })).default,
 };
 
 /** Only vendors speak it. */
@@ -49,6 +50,7 @@ export const mistral: Protocol = {
   client: { ...protocol.client, match: () => undefined },
   upstream: { ...protocol.upstream, encodeRequest: encodeForMistral },
   describeCalls: async () => [],
+  describeAbilities: async () => ({}),
 };
 
 export const completions = definePlugin({
