@@ -8,8 +8,10 @@ import type { Call } from './arrival.ts';
 import type { Reply } from './reply.ts';
 
 /** Tells proxies not to store, transform or buffer a stream. */
-export function buildStreamHeaders({ framing }: ClientCall): Record<string, string> {
-  const type = framing === 'array' ? 'application/json; charset=utf-8' : 'text/event-stream; charset=utf-8';
+export function buildStreamHeaders(
+  { framing }: ClientCall,
+  type = framing === 'array' ? 'application/json; charset=utf-8' : 'text/event-stream; charset=utf-8',
+): Record<string, string> {
   return { 'content-type': type, 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
 }
 
@@ -21,11 +23,11 @@ export function buildReplyHeaders(
   { attempt, call, grant }: Routed,
   losses: readonly Loss[],
   estimated: boolean,
-  type = 'application/json',
+  type?: string,
 ): Record<string, string> {
   return {
     ...grant.headers,
-    ...(call.stream ? buildStreamHeaders(call) : { 'content-type': type }),
+    ...(call.stream || type ? buildStreamHeaders(call, type) : { 'content-type': 'application/json' }),
     ...(estimated
       ? { 'x-tollgate-estimate': 'true' }
       : { 'x-tollgate-provider': attempt.target.provider.name, [modelHeader]: attempt.target.model.id }),

@@ -32,12 +32,15 @@ function quoteName(name: string): string {
   return `"${name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')}"`;
 }
 
+export function createBoundary(): string {
+  return `tollgate-${randomUUID()}`;
+}
+
 /** Encodes a form as multipart bytes, with the content type that names their boundary. */
-export function encodeForm({ fields, files }: Form): {
-  readonly body: Uint8Array;
-  readonly contentType: string;
-} {
-  const boundary = `tollgate-${randomUUID()}`;
+export function encodeForm(
+  { fields, files }: Form,
+  boundary = createBoundary(),
+): { readonly body: Uint8Array; readonly contentType: string } {
   const texts = fields.map(
     ([name, value]) =>
       `--${boundary}\r\ncontent-disposition: form-data; name=${quoteName(name)}\r\n\r\n${value}\r\n`,
@@ -68,10 +71,7 @@ export async function readForm(body: Buffer, contentType: string): Promise<Form>
     .map((part): Form['fields'][number] => [readName(part), readText(part)]);
   if (fields.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) > longestTexts)
     throw toTooLargeError();
-  return new Form(
-    fields,
-    parts.filter(({ isFile }) => isFile).map((part) => new ReadFile(part)),
-  );
+  return new Form(fields, parts.filter(({ isFile }) => isFile).map(readFile));
 }
 
 interface PartHead {
@@ -186,24 +186,16 @@ function readText(part: Part): string {
   });
 }
 
-/** Requests are compared as JSON, where bytes as they are would be many times as long. */
-class ReadFile implements FormFile {
-  readonly name: string;
-  readonly filename: string;
-  readonly mediaType: string;
-  readonly bytes: Uint8Array;
-
-  constructor(part: Part) {
-    const { originalFilename, mimetype } = part.head;
-    this.name = readName(part);
-    this.filename = originalFilename ?? '';
-    this.mediaType = mimetype || 'application/octet-stream';
-    this.bytes = part.bytes;
-  }
-
-  toJSON(): object {
-    return { ...this, bytes: hash('sha256', this.bytes) };
-  }
+function readFile(part: Part): FormFile {
+  const { head, bytes } = part;
+  // Requests are compared as JSON, in which bytes as they are would be many times as long.
+  Object.defineProperty(bytes, 'toJSON', { value: () => hash('sha256', bytes) });
+  return {
+    name: readName(part),
+    filename: head.originalFilename ?? '',
+    mediaType: head.mimetype || 'application/octet-stream',
+    bytes,
+  };
 }
 
 const longestHead = 4096;

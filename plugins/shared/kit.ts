@@ -23,17 +23,8 @@ export { applyOwnModels, ownModelsSchema, type OwnModel } from './provider/own-m
 
 /** `defineFamily` makes a plugin of calls that are no conversations, such as embeddings, from its wires. */
 export { defineFamily } from './family/define-family.ts';
-export type {
-  ByteReader,
-  ByteReply,
-  ClientWire,
-  Demo,
-  Family,
-  Part,
-  ReadAnswer,
-  ReadAsk,
-  Wire,
-} from './family/wires.ts';
+export type { ByteReader, ByteReply } from './family/wires.ts';
+export type { ClientWire, Demo, Family, Part, ReadAnswer, ReadAsk, Wire } from './family/wires.ts';
 
 /** `readForm` reads a body of multipart/form-data, for protocols that take files; `encodeForm` writes one. */
 export { encodeForm, Form, readForm } from './forms.ts';

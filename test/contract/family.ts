@@ -96,9 +96,11 @@ function readCall({ client }: Protocol, { path, toForm }: Called, body: Fields):
 }
 
 /** What a vendor reads. The boundary of a form differs each time. */
-async function listBodies({ body, others = [], contentType }: EncodedRequest): Promise<unknown[]> {
-  if (contentType === undefined) return [body, ...others].map(asJson);
-  return [body instanceof Uint8Array ? await readForm(Buffer.from(body), contentType) : body];
+function listBodies({ body, others = [], contentType = '' }: EncodedRequest): Promise<unknown[]> {
+  const bodies = [body, ...others].map((each) =>
+    each instanceof Uint8Array ? readForm(Buffer.from(each), contentType) : asJson(each),
+  );
+  return Promise.all(bodies);
 }
 
 interface Pair {

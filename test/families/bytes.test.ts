@@ -265,6 +265,11 @@ describe.each<[string, readonly number[], Conduct]>([
     [502, 503],
     (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(),
   ],
+  [
+    'goes on with bytes that the wire refuses',
+    [502, 503],
+    (response) => void response.writeHead(200, { 'content-type': 'audio/midi' }).write('notes'),
+  ],
   ['refuses the call', [400], (response) => sendJson(response, { error: { message: 'no such voice' } }, 400)],
 ])('a vendor that %s', (_, statuses, fault) => {
   it('fails the call in the words of the protocol, and costs nothing', async () => {
@@ -359,6 +364,23 @@ describe('a form with a file of 12 MB', () => {
     expect(asked).toHaveLength(1);
     await expect(hearOnce(Buffer.from('another sea'))).rejects.toMatchObject({ status: 422 });
   });
+});
+
+it('two files of a form go to the vendor in forms of their own, and both are charged', async () => {
+  const form = new FormData();
+  form.append('model', 'house/ear');
+  for (const name of ['sea.mp3', 'lake.mp3']) form.append('file', new Blob([name]), name);
+  const response = await fetch(`${gateway.url}/v1/audio/transcriptions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: form,
+  });
+  expect(await response.json()).toMatchObject({
+    text: ['sea.mp3', 'lake.mp3'].map((name) => hear(Buffer.from(name))).join('\n'),
+    usage: { input_tokens: 2 * tokens },
+  });
+  expect(await findEnd(response)).toMatchObject({ basis: 'usage', revenue: 29_873n });
+  expect(asked).toHaveLength(2);
 });
 
 it.each([

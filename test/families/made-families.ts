@@ -1,6 +1,6 @@
 /**
  * Two small families, made for tests: speech, whose vendors answer with bytes or with base64 in JSON, and
- * transcripts, which are asked for by a form with a file. Their vendors are as strict as real ones.
+ * transcripts, which are asked for by a form with files. Their vendors are as strict as real ones.
  */
 import { z } from 'zod';
 import { GatewayError, type ModelFacts, type PluginFactory, type Usage } from '../../core/index.ts';
@@ -98,13 +98,14 @@ const speaking: Wire<SpeechAsk, Speech> = {
   bytes: {
     types: /^audio\/|^application\/octet-stream/,
     most: mostSpeech,
-    read: ({ type, bytes }, ask, report) => ({
-      type,
-      bytes: (async function* listen() {
+    read({ type, bytes }, ask, report) {
+      if (type === 'audio/midi') throw new GatewayError('upstream_failed', 'The provider sent notes.');
+      async function* listen(): AsyncGenerator<Uint8Array> {
         yield* bytes;
         report(countSpoken(ask));
-      })(),
-    }),
+      }
+      return { type, bytes: listen() };
+    },
   },
 };
 
@@ -158,7 +159,7 @@ export const speech: PluginFactory<z.ZodObject> = defineFamily<SpeechAsk, Speech
 });
 
 interface TranscriptAsk {
-  readonly file: FormFile;
+  readonly sounds: readonly FormFile[];
   readonly language: string | undefined;
 }
 
@@ -190,15 +191,14 @@ const transcriptClient: ClientWire<TranscriptAsk, string> = {
   read(body): ReadAsk<TranscriptAsk> {
     const { fields, files } = body instanceof Form ? body : new Form([], []);
     const wire = checkWire(transcriptFields, Object.fromEntries(fields));
-    const [file, second] = files;
-    if (!file || file.name !== 'file' || second)
-      throw new GatewayError('invalid_request', '"file" has to be one file.', { param: 'file' });
+    if (files.length === 0 || files.some(({ name }) => name !== 'file'))
+      throw new GatewayError('invalid_request', '"file" has to be a file, or several.', { param: 'file' });
     const { model, language, provider } = wire;
     return {
       model,
-      ask: { file, language },
+      ask: { sounds: files, language },
       preferences: readPreferences(provider === undefined ? provider : JSON.parse(provider)),
-      size: { textBytes: 0, images: 0, mediaBytes: file.bytes.length },
+      size: { textBytes: 0, images: 0, mediaBytes: files.reduce((sum, { bytes }) => sum + bytes.length, 0) },
       rest: pickUnread(wire, knownOfTranscripts),
       suits: () => true,
     };
@@ -214,11 +214,11 @@ const hearing: Wire<TranscriptAsk, string> = {
   name: 'made-transcripts',
   errors,
   client: transcriptClient,
-  encode: ({ file, language }, model, { rest }) => {
+  encode: ({ sounds, language }, model, { rest }) => {
     const texts = Object.entries({ ...rest, model: model.upstream, language }).flatMap(
       ([name, value]): [string, string][] => (value === undefined ? [] : [[name, String(value)]]),
     );
-    return [new Form(texts, [file])];
+    return sounds.map((file) => new Form(texts, [file]));
   },
   decode: decodeTranscript,
 };
@@ -227,10 +227,13 @@ const hearing: Wire<TranscriptAsk, string> = {
 const reading: Wire<TranscriptAsk, string> = {
   name: 'made-notes',
   errors,
-  encode: ({ file, language }, model, { lose }) => {
+  encode: ({ sounds, language }, model, { lose }) => {
     if (language !== undefined) lose('language', 'the vendor finds the language itself');
-    const { bytes, mediaType } = file;
-    return [{ model: model.upstream, mime: mediaType, data: Buffer.from(bytes).toString('base64') }];
+    return sounds.map(({ bytes, mediaType }) => ({
+      model: model.upstream,
+      mime: mediaType,
+      data: Buffer.from(bytes).toString('base64'),
+    }));
   },
   decode: decodeTranscript,
 };
@@ -245,7 +248,7 @@ export const transcripts: PluginFactory<z.ZodObject> = defineFamily<TranscriptAs
   makes: 'transcripts',
   path: '/v1/audio/transcriptions',
   wires: [hearing, reading],
-  join: ([text]) => text ?? '',
+  join: (texts) => texts.join('\n'),
   demo: {
     wire: hearing.name,
     model: {
@@ -256,7 +259,10 @@ export const transcripts: PluginFactory<z.ZodObject> = defineFamily<TranscriptAs
       output: ['transcripts'],
       price: { input: '1', output: '2' },
     },
-    answer: ({ file }) => ({ answer: hear(file.bytes), usage: { input: 3, output: 4 } }),
+    answer: ({ sounds }) => ({
+      answer: sounds.map(({ bytes }) => hear(bytes)).join('\n'),
+      usage: { input: 3, output: 4 },
+    }),
   },
 });
 

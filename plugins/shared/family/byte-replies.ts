@@ -21,7 +21,15 @@ export function readBytes<Ask extends object, Answer>(
 ): ReadAnswer<Answer> | undefined {
   const { headers, body } = replies.first;
   const type = String(headers['content-type'] ?? '');
-  if (!reader?.types.test(type)) return undefined;
-  const reply = { type, headers, bytes: limitBytes(body, reader.most) };
-  return { answer: reader.read(reply, ask, (usage) => replies.report(usage)), usage: undefined };
+  if (!reader?.types.test(type) || replies.count > 1) return undefined;
+  const bytes = limitBytes(body, reader.most);
+  try {
+    const answer = reader.read({ type, headers, bytes }, ask, (usage) => replies.report(usage));
+    return { answer, usage: undefined };
+  } catch (error) {
+    // A reply that nobody reads would stay open.
+    const close = (): Promise<unknown> => bytes.return(undefined);
+    void bytes.next().then(close, close);
+    throw error;
+  }
 }

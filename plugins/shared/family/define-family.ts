@@ -20,7 +20,7 @@ import {
   type UpstreamRequest,
   type UpstreamResponse,
 } from '../../../core/index.ts';
-import { encodeForm, Form, readForm } from '../forms.ts';
+import { createBoundary, encodeForm, Form, readForm } from '../forms.ts';
 import { listForeignFields } from '../wire-kit/foreign-fields.ts';
 import { collectLosses } from '../wire-kit/losses.ts';
 import { ReadCall } from '../wire-kit/read-call.ts';
@@ -170,9 +170,14 @@ function buildProtocol<Ask extends object, Answer>(
       encodeRequest(request, model) {
         const { losses, lose } = collectLosses();
         const rest = createBag(name).getFields(request);
-        const [body, ...others] = wire.encode(readAsk(family, request), model, { lose, rest });
+        // All bodies of a call go with one content type.
+        const boundary = createBoundary();
+        const bodies = wire.encode(readAsk(family, request), model, { lose, rest });
+        const [first = { body: {} }, ...others] = bodies.map((body) =>
+          body instanceof Form ? encodeForm(body, boundary) : { body },
+        );
         const all = [...losses, ...listForeignFields(request, name)];
-        return { ...(body instanceof Form ? encodeForm(body) : { body, others }), losses: all };
+        return { ...first, others: others.map(({ body }) => body), losses: all };
       },
       decodeEvents: () => {
         throw new GatewayError('upstream_failed', neverStreamed);
