@@ -174,6 +174,8 @@ it('a client has the first bytes while the vendor still speaks', async () => {
     response.end('second');
   };
   const response = await speakBy('house/voice');
+  // A proxy in front would keep them.
+  expect(response.headers.get('x-accel-buffering')).toBe('no');
   const reader = response.body?.getReader();
   expect(Buffer.from((await reader?.read())?.value ?? '').toString()).toBe('first');
   goOn.resolve();
