@@ -5,9 +5,10 @@
 import { z } from 'zod';
 import { toCount, type Match, type Usage } from '../../../core/index.ts';
 import type { ClientWire, ReadAsk } from '../../shared/family/wires.ts';
+import { encodeModalities, readModality } from '../../shared/google/modalities.ts';
 import { readSpelling } from '../../shared/google/spelling.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
-import { keepKnown, readObjects } from '../../shared/wire-kit/values.ts';
+import { keepKnown } from '../../shared/wire-kit/values.ts';
 import { trackReads, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, base64Data, buildFieldError, checkWire } from '../../shared/wire-kit/wire-check.ts';
 import { measureInputs, type EmbeddingAsk, type Input, type Part, type Purpose } from './ask.ts';
@@ -191,33 +192,21 @@ function readBody(wire: unknown, match: Match): ReadAsk<EmbeddingAsk> {
   };
 }
 
-/** Those of media have rates of their own. */
-const modalities = [
-  ['AUDIO', 'inputAudio'],
-  ['IMAGE', 'inputImage'],
-  ['VIDEO', 'inputVideo'],
-] as const;
-
-/** Undefined if there are no counts, as for the older models. */
-export function decodeUsage({ promptTokenCount, promptTokensDetails }: Fields): Usage | undefined {
+/** Undefined if there are no counts, as for the older models. Those of media have rates of their own. */
+export function decodeUsage({ promptTokenCount, promptTokensDetails: details }: Fields): Usage | undefined {
   const input = toCount(promptTokenCount);
   if (input === undefined) return undefined;
-  const details = readObjects(promptTokensDetails);
-  const parts = modalities.map(([word, name]) => [
-    name,
-    toCount(details.find(({ modality }) => modality === word)?.tokenCount),
-  ]);
-  return { input, output: 0, ...keepKnown(Object.fromEntries(parts)) };
+  const media = {
+    inputImage: readModality(details, 'IMAGE'),
+    inputAudio: readModality(details, 'AUDIO'),
+    inputVideo: readModality(details, 'VIDEO'),
+  };
+  return { input, output: 0, ...keepKnown(media) };
 }
 
-function encodeUsage(usage: Usage): Fields {
-  const { input = 0 } = usage;
-  const media = modalities.flatMap(([modality, name]) => {
-    const tokenCount = usage[name];
-    return tokenCount === undefined ? [] : [{ modality, tokenCount }];
-  });
-  const text = input - media.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
-  const details = [...(text > 0 ? [{ modality: 'TEXT', tokenCount: text }] : []), ...media];
+function encodeUsage({ input = 0, inputImage, inputAudio, inputVideo }: Usage): Fields {
+  const media = { IMAGE: inputImage, AUDIO: inputAudio, VIDEO: inputVideo };
+  const details = encodeModalities(input, media);
   return { promptTokenCount: input, totalTokenCount: input, promptTokensDetails: details };
 }
 

@@ -11,6 +11,7 @@ import {
   GatewayError,
   type Annotation,
 } from '../../../core/index.ts';
+import { encodeModalities, readModality } from '../../shared/google/modalities.ts';
 import { considerCalls, readFinish, type CallsSeen } from '../../shared/vendors/finish-reason.ts';
 import { longestPassages, type Transcript } from '../../shared/wire-kit/transcript.ts';
 import {
@@ -27,10 +28,6 @@ function addCounts(...counts: readonly (number | undefined)[]): number | undefin
   return counts.every((count) => count === undefined)
     ? undefined
     : counts.reduce<number>((total, count) => total + (count ?? 0), 0);
-}
-
-function readModality(details: unknown, name: string): number | undefined {
-  return toCount(readObjects(details).find((each) => each.modality === name)?.tokenCount);
 }
 
 function readOutput(wire: Fields, prompt: number | undefined): number | undefined {
@@ -75,23 +72,6 @@ export function decodeUsage(wire: Fields): Usage | undefined {
   });
 }
 
-function encodeModalities(
-  whole: number | undefined,
-  audio: number | undefined,
-  image: number | undefined,
-): Fields[] | undefined {
-  if (whole === undefined) return undefined;
-  const text = Math.max(0, whole - (audio ?? 0) - (image ?? 0));
-  const rows = [
-    ['TEXT', text || undefined],
-    ['IMAGE', image],
-    ['AUDIO', audio],
-  ] as const;
-  return rows.flatMap(([name, tokenCount]) =>
-    tokenCount === undefined ? [] : [{ modality: name, tokenCount }],
-  );
-}
-
 /** `vendorFields` are the fields besides the counts, from a provider of this protocol. */
 export function encodeUsage(usage: Usage, vendorFields: Fields): Fields {
   const { input, output, reasoning, toolPrompt } = usage;
@@ -104,8 +84,11 @@ export function encodeUsage(usage: Usage, vendorFields: Fields): Fields {
     toolUsePromptTokenCount: toolPrompt,
     thoughtsTokenCount: reasoning,
     totalTokenCount: input === undefined || output === undefined ? undefined : input + output,
-    promptTokensDetails: encodeModalities(prompt, usage.inputAudio, usage.inputImage),
-    candidatesTokensDetails: encodeModalities(candidates, usage.outputAudio, usage.outputImage),
+    promptTokensDetails: encodeModalities(prompt, { IMAGE: usage.inputImage, AUDIO: usage.inputAudio }),
+    candidatesTokensDetails: encodeModalities(candidates, {
+      IMAGE: usage.outputImage,
+      AUDIO: usage.outputAudio,
+    }),
     ...vendorFields,
   };
 }
