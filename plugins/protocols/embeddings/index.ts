@@ -1,7 +1,7 @@
 /** Embeddings: texts in, vectors out. */
 import { hash } from 'node:crypto';
 import { defineFamily } from '../../shared/family/define-family.ts';
-import { checkLengths, type EmbeddingAsk, type Input } from './ask.ts';
+import { checkLengths, measureInputs, type EmbeddingAsk, type Input } from './ask.ts';
 import { cohere } from './cohere.ts';
 import { dialects } from './dialects.ts';
 import { google, predict } from './google.ts';
@@ -50,13 +50,7 @@ export const embeddings = defineFamily<EmbeddingAsk, readonly Vector[]>({
     },
     answer: ({ inputs, dimensions = usual }) => ({
       answer: inputs.map((input) => makeVector(input, dimensions)),
-      usage: {
-        input: inputs.reduce(
-          (sum, input) => sum + Math.ceil(Buffer.byteLength(writeInput(input)) / bytesPerToken),
-          0,
-        ),
-        output: 0,
-      },
+      usage: { input: Math.ceil(measureInputs(inputs).textBytes / bytesPerToken), output: 0 },
     }),
   },
 });
