@@ -4,24 +4,23 @@ import { renderInput } from './form.ts';
 import { html, signal, type Signal } from './kit.ts';
 import { parseJson } from './marked-json.ts';
 
-type Kind = 'text' | 'number' | 'lines' | 'json';
-
-function findKind(example: unknown): Kind {
+function findKind(example: unknown): keyof typeof kinds {
   if (typeof example === 'string') return 'text';
   if (typeof example === 'number') return 'number';
   const isLines = Array.isArray(example) && example.every((item) => typeof item === 'string');
   return isLines ? 'lines' : 'json';
 }
 
-const formatters: Readonly<Record<Kind, (example: unknown) => string>> = {
-  text: String,
-  number: String,
-  lines: (example) => (Array.isArray(example) ? example.join('\n') : ''),
-  json: (example) => JSON.stringify(example, null, 2),
-};
+/** How a field of each kind is shown. */
+const kinds = {
+  text: { hint: '', rows: 3, format: String },
+  number: { hint: '', rows: 1, format: String },
+  lines: { hint: ' (one a line)', rows: 5, format: (example: unknown) => [example].flat().join('\n') },
+  json: { hint: ' (JSON)', rows: 5, format: (example: unknown) => JSON.stringify(example, null, 2) },
+} as const;
 
 /** What is written in a field; undefined if nothing is. Throws for what is not JSON. */
-function readField(name: string, kind: Kind, written: string): unknown {
+function readField(name: string, kind: keyof typeof kinds, written: string): unknown {
   if (kind === 'text') return written || undefined;
   if (kind === 'lines') return written.split('\n').filter((line) => line.trim() !== '');
   if (written.trim() === '') return undefined;
@@ -36,35 +35,26 @@ function nameField(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-const hints = { text: '', number: '', lines: ' (one a line)', json: ' (JSON)' } as const;
-const rows: Readonly<Record<Kind, number>> = { text: 3, number: 1, lines: 5, json: 5 };
-
-/** The model has a field of its own. */
-const listExamples = ({ example }: CallForm) => Object.entries(example).filter(([name]) => name !== 'model');
-
 /** What people have written into the fields of all forms. */
 export type Written = Map<string, Signal<string>>;
 
-function findSignal(written: Written, key: string, usual: () => string): Signal<string> {
-  const found = written.get(key) ?? signal(usual());
-  written.set(key, found);
-  return found;
-}
-
-const listFields = (form: CallForm, written: Written) =>
-  listExamples(form).map(([name, example]) => {
-    const kind = findKind(example);
-    const text = findSignal(written, `${form.protocol} ${name}`, () => formatters[kind](example));
-    return { name, kind, text };
+const listFields = ({ protocol, example }: CallForm, written: Written) =>
+  // The model has a field of its own.
+  Object.entries(example).flatMap(([name, value]) => {
+    if (name === 'model') return [];
+    const [key, kind] = [`${protocol} ${name}`, findKind(value)];
+    const text = written.get(key) ?? signal(kinds[kind].format(value));
+    written.set(key, text);
+    return [{ key, name, kind, text }];
   });
 
 export function renderFields(form: CallForm, written: Written) {
   return listFields(form, written).map(
-    ({ name, kind, text }) =>
-      html`<div key=${`${form.protocol} ${name}`}>
-        ${renderInput(nameField(name) + hints[kind], text, {
+    ({ key, name, kind, text }) =>
+      html`<div key=${key}>
+        ${renderInput(nameField(name) + kinds[kind].hint, text, {
           isLive: true,
-          ...(kind === 'number' ? { type: 'number' } : { rows: rows[kind] }),
+          ...(kind === 'number' ? { type: 'number' } : { rows: kinds[kind].rows }),
         })}
       </div>`,
   );
