@@ -1,21 +1,23 @@
 /**
- * The command that compares a vendor's bill with the ledger: what `vendorCost` adds up to, by day and model.
- * It reads the bill here, and the usage from the ledger or with `--url` from a gateway elsewhere.
+ * The command that compares a vendor's bill with the ledger by day and model: what `vendorCost` adds up to.
+ * It reads the bill here, and the usage from the ledger or with `--url` from a gateway elsewhere. What
+ * differs by little is taken as equal: vendors round, and book a call at midnight on the other day.
  */
 import { z } from 'zod';
-import { parseUsd } from '../../../../core/index.ts';
+import { formatUsd, parseUsd, type Nano } from '../../../../core/index.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
 import { splitList, type OperatorClient, type Verbs } from '../../../shared/operator-verbs.ts';
 import { formatTable } from '../../../shared/table.ts';
 import { findStartOfDate } from '../budgets/periods.ts';
-import { compareParts, least, sumParts, type Part } from '../reconcile/compare.ts';
-import { fetchRows, readFile } from '../reconcile/read-rows.ts';
+import { readRows } from '../reconcile/read-rows.ts';
 import { readLine, toName, vendors, type BillLine, type Vendor } from '../reconcile/vendors.ts';
 import type { Ledger } from './operation.ts';
 import { usageReport } from './reports.ts';
 
 const mostLines = 500_000;
 const mostDays = 400;
+/** What may differ for a day and a model: a share of the bill, and at least so much. */
+const least = { usd: '0.01', tokens: 100 };
 
 const date = z.iso.date('it is no day, as 2027-01-31').optional();
 const order = z.strictObject({
@@ -28,21 +30,66 @@ const order = z.strictObject({
 });
 type Order = z.output<typeof order>;
 
+/** A part of either side. */
+interface Part extends Pick<BillLine, 'day' | 'cost' | 'input' | 'output'> {
+  readonly side: 'bill' | 'ledger';
+  /** The model's name without its version. */
+  readonly name: string;
+  /** The model as the ledger names it. */
+  readonly id?: string;
+}
+
+function sumParts(parts: readonly Part[], side: Part['side']) {
+  const own = parts.filter((part) => part.side === side);
+  const cost = own.reduce<Nano>((sum, part) => sum + (part.cost ?? 0n), 0n);
+  const input = own.reduce((sum, part) => sum + part.input, 0);
+  const output = own.reduce((sum, part) => sum + part.output, 0);
+  return { lines: own.length, cost: formatUsd(cost), input, output };
+}
+
+/** The differences in the order of days. */
+function compareParts(parts: readonly Part[], percent: number) {
+  const bills = parts.filter(({ side }) => side === 'bill');
+  const isPriced = bills.some(({ cost }) => cost !== undefined);
+  // Vendors count no tokens of some models, such as those that are billed by the picture.
+  const counted = new Set(bills.flatMap(({ input, output, name }) => (input + output > 0 ? name : [])));
+  const isClose = (theirs: number, own: number, most: number): boolean =>
+    Math.abs(theirs - own) <= Math.max(most, (Math.abs(theirs) * percent) / 100);
+  const days = Map.groupBy(parts, ({ day }) => day);
+  const sides = new Map([...days].map(([day, group]) => [day, new Set(group.map(({ side }) => side)).size]));
+  // A day that one side lacks is compared as a whole.
+  const groups = Map.groupBy(parts, ({ day, name }) => (sides.get(day) === 2 ? `${day} ${name}` : day));
+  return [...groups.keys()].toSorted().flatMap((key) => {
+    const group = groups.get(key) ?? [];
+    const { day = '', name = '' } = group[0] ?? {};
+    const [bill, ledger] = [sumParts(group, 'bill'), sumParts(group, 'ledger')];
+    const isOneSided = bill.lines === 0 || ledger.lines === 0;
+    const isCounted = counted.has(name) || (isOneSided && counted.size > 0);
+    const isSameUse =
+      isClose(bill.input, ledger.input, least.tokens) && isClose(bill.output, ledger.output, least.tokens);
+    const isSameCost = !isPriced || isClose(Number(bill.cost), Number(ledger.cost), Number(least.usd));
+    if (isSameCost && (isSameUse || !isCounted)) return [];
+    const unpriced = isCounted
+      ? 'tokens agree and money does not'
+      : 'money differs, and the bill has no tokens';
+    const both = isCounted && !isSameUse ? 'tokens differ' : unpriced;
+    const what = isOneSided ? `only the ${bill.lines === 0 ? 'ledger' : 'bill'} has it` : both;
+    const model = key === day ? 'all models' : (group.find(({ id }) => id)?.id ?? name);
+    return [{ day, model, what, bill, ledger }];
+  });
+}
+
 function addDays(from: string, days: number): string {
   return new Date(Date.parse(from) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-async function* openBill({ api }: Vendor, files: readonly string[], { from, to, ...asked }: Order) {
-  for (const file of files) yield* readFile(file);
-  if (files.length > 0) return;
-  if (!api) throw new Error('<vendor>: it has no API of costs, so name a file that it exports');
-  const last = to ?? addDays(new Date().toISOString(), -1);
-  yield* fetchRows(api, from ?? addDays(last, -29), addDays(last, 1), asked.api);
-}
+const findYesterday = (): string => addDays(new Date().toISOString(), -1);
 
 async function readLines(vendor: Vendor, files: readonly string[], asked: Order): Promise<BillLine[]> {
   const lines: BillLine[] = [];
-  for await (const row of openBill(vendor, files, asked)) {
+  const last = asked.to ?? findYesterday();
+  const period = [asked.from ?? addDays(last, -29), addDays(last, 1)] as const;
+  for await (const row of readRows(files, vendor.api, period, asked.api)) {
     const line = readLine(row, vendor);
     if (line?.model === '')
       throw new Error('it has no models: export costs by line item or description, and usage by model');
@@ -57,49 +104,40 @@ async function readLines(vendor: Vendor, files: readonly string[], asked: Order)
  * about several days, all days are compared as one.
  */
 function findDays(lines: readonly BillLine[], asked: Order) {
-  const days = lines.flatMap(({ day, until = day }) => [day, until]).toSorted();
-  const yesterday = addDays(new Date().toISOString(), -1);
-  const last = [days.at(-1) ?? '', yesterday].toSorted()[0] ?? '';
+  const days = lines.flatMap(({ day, until }) => [day, until]).toSorted();
+  const last = [days.at(-1) ?? '', findYesterday()].toSorted()[0] ?? '';
   const { from = days[0] ?? '', to = last } = asked;
-  const within = lines.filter(({ day, until = day }) => day <= to && until >= from);
+  const within = lines.filter(({ day, until }) => day <= to && until >= from);
   const period = lines.length > 0 ? ` from ${from} to ${to} (today counts if --to names it)` : '';
-  if (within.length === 0) throw new Error(`the bill has no line about a model${period}`);
-  const cut = within.find(({ day, until = day }) => day < from || until > to);
+  const [first] = within;
+  if (!first) throw new Error(`the bill has no line about a model${period}`);
+  const cut = within.find(({ day, until }) => day < from || until > to);
   if (cut) throw new Error(`the bill has a line from ${cut.day} to ${cut.until}: leave out --from and --to`);
-  const count = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
-  if (count > mostDays) throw new Error(`from ${from} to ${to} are more than ${mostDays} days`);
-  const isDaily = within.every(({ day, until = day }) => until === day);
-  return { from, to, count, isDaily, zone: within[0]?.zone ?? 'UTC', within };
+  if (addDays(from, mostDays) <= to) throw new Error(`from ${from} to ${to} are more than ${mostDays} days`);
+  const isDaily = within.every(({ day, until }) => until === day);
+  return { from, to, by: isDaily ? 'day' : 'period', zone: first.zone, within };
 }
 
-type Days = ReturnType<typeof findDays>;
-
-/** What calls cost at the vendor. The ledger's days are those of UTC; others are asked for one by one. */
+/** What calls cost at the vendor on each of the days. */
 async function readLedger(
   { call }: OperatorClient<Ledger>,
   providers: readonly string[],
-  { from, count, isDaily, zone }: Days,
+  { from, to, by, zone }: Omit<ReturnType<typeof findDays>, 'within'>,
 ) {
-  const isByDay = isDaily && zone === 'UTC';
-  const length = isDaily && !isByDay ? 1 : count;
   const toTime = (day: string): string => new Date(findStartOfDate(zone, day)).toISOString();
   const parts = [];
-  for (let done = 0; done < count; done += length) {
-    const start = addDays(from, done);
-    const period = { from: toTime(start), to: toTime(addDays(start, length)) };
-    const by = isByDay ? 'day,provider,model' : 'provider,model';
-    const { data } = await call(usageReport, { input: { ...period, by } });
-    for (const { day = start, model: id = '', provider, vendorCost, input, output, uses } of data)
-      if (providers.includes(String(provider))) {
-        const name = toName(id.slice(id.indexOf('/') + 1));
-        const figures = { cost: parseUsd(vendorCost), input, output, uses };
-        parts.push({ side: 'ledger' as const, day, name, id, ...figures });
-      }
+  for (let day = from; day <= to; day = addDays(day, 1)) {
+    const period = { from: toTime(day), to: toTime(addDays(day, 1)) };
+    const { data } = await call(usageReport, { input: { ...period, by: 'provider,model' } });
+    for (const { model: id = '', provider, vendorCost, input, output, uses } of data) {
+      const name = toName(id.slice(id.indexOf('/') + 1));
+      const figures = { cost: parseUsd(vendorCost), input, output, uses };
+      const part = { side: 'ledger' as const, day: by === 'day' ? day : from, name, id, ...figures };
+      if (providers.includes(String(provider))) parts.push(part);
+    }
   }
   return parts;
 }
-
-type LedgerPart = Awaited<ReturnType<typeof readLedger>>[number];
 
 /** What vendors bill without a model, and the units that we count it by. */
 const tools: readonly (readonly [RegExp, readonly string[]])[] = [
@@ -109,28 +147,37 @@ const tools: readonly (readonly [RegExp, readonly string[]])[] = [
 ];
 
 /** A charge without a model, divided among the models by how often each used the tool that day. */
-function divideCharge({ day, model, cost = 0n }: BillLine, ledger: readonly LedgerPart[] = []): Part[] {
+function divideCharge(
+  { day, model, cost = 0n }: BillLine,
+  ledger: Awaited<ReturnType<typeof readLedger>>,
+): Part[] {
   const [, units = []] = tools.find(([pattern]) => pattern.test(model)) ?? [];
   const used = ledger
-    .flatMap(({ name, uses }) => uses.map(({ unit, count }) => ({ name, unit, count })))
+    .filter((part) => part.day === day)
+    .flatMap(({ name, uses }) => uses.map(({ unit, count }) => ({ name, unit, count: BigInt(count) })))
     .filter(({ unit }) => units.includes(unit));
-  const all = BigInt(used.reduce((sum, { count }) => sum + count, 0));
-  if (all === 0n) return [{ side: 'bill', day, name: model, cost }];
-  return used.map(({ name, count }) => ({ side: 'bill', day, name, cost: (cost * BigInt(count)) / all }));
+  const all = used.reduce((sum, { count }) => sum + count, 0n);
+  const shares = all === 0n ? [{ name: model, count: 1n }] : used;
+  return shares.map(({ name, count }) => ({
+    side: 'bill',
+    day,
+    name,
+    cost: (cost * count) / (all || 1n),
+    input: 0,
+    output: 0,
+  }));
 }
 
 async function compareBill(client: OperatorClient<Ledger>, asked: Order, files: readonly string[]) {
   const vendor = vendors.get(asked.vendor);
   if (!vendor) throw new Error(`<vendor>: the vendors are ${[...vendors.keys()].join(', ')}`);
-  const days = findDays(await readLines(vendor, files, asked), asked);
-  const { from, to, zone, isDaily, within } = days;
+  const { within, ...days } = findDays(await readLines(vendor, files, asked), asked);
   const ledger = await readLedger(client, asked.providers ?? vendor.providers, days);
   const known = new Set(ledger.map(({ name }) => name));
-  const byDay = Map.groupBy(ledger, ({ day }) => day);
-  const bill = within.flatMap((given): Part[] => {
-    const line = isDaily ? given : { ...given, day: from };
-    if (line.isTool) return divideCharge(line, byDay.get(line.day));
-    return [{ ...line, side: 'bill', name: vendor.findName(line.model, known) }];
+  const bill = within.flatMap((line): Part[] => {
+    const given = { ...line, day: days.by === 'day' ? line.day : days.from };
+    if (given.isTool) return divideCharge(given, ledger);
+    return [{ ...given, side: 'bill', name: vendor.findName?.(given.model, known) ?? toName(given.model) }];
   });
   const parts = [...bill, ...ledger];
   const differences = compareParts(parts, asked.tolerance);
@@ -139,10 +186,7 @@ async function compareBill(client: OperatorClient<Ledger>, asked: Order, files: 
   return {
     ok: differences.length === 0,
     vendor: asked.vendor,
-    from,
-    to,
-    zone,
-    by: isDaily ? 'day' : 'period',
+    ...days,
     tolerance: { percent: asked.tolerance, ...least },
     bill: sumParts(parts, 'bill'),
     ledger: sumParts(parts, 'ledger'),
@@ -151,22 +195,23 @@ async function compareBill(client: OperatorClient<Ledger>, asked: Order, files: 
   };
 }
 
+const headings = 'DAY|MODEL|BILL USD|LEDGER USD|BILL TOKENS|LEDGER TOKENS|WHAT DIFFERS'.split('|');
+
 function formatReconciled(found: Awaited<ReturnType<typeof compareBill>>): string {
   const { vendor, from, to, zone, by, bill, ledger, tolerance, differences, hint } = found;
-  const headings = ['DAY', 'MODEL', 'BILL USD', 'LEDGER USD', 'BILL TOKENS', 'LEDGER TOKENS', 'WHAT DIFFERS'];
   const formatTokens = ({ input, output }: typeof bill): string =>
     input + output > 0 ? `${input} in, ${output} out` : '';
   const rows = differences.map(({ day, model, what, bill: theirs, ledger: own }) => {
     const figures = [theirs.cost, own.cost, formatTokens(theirs), formatTokens(own)];
     return [by === 'day' ? day : '', model, ...figures, what];
   });
-  const lines = [
+  return [
     `${vendor}, ${from} to ${to}, in ${zone}: the bill is ${bill.cost} USD, the ledger has ${ledger.cost}.`,
     `A model of a ${by} may differ by ${tolerance.percent} % of the bill, or by ${tolerance.usd} USD or ` +
       `${tolerance.tokens} tokens if that is more.`,
     rows.length === 0 ? 'They agree.' : formatTable(headings, rows),
-  ];
-  return [...lines, ...(hint === null ? [] : [hint])].join('\n');
+    ...(hint === null ? [] : [hint]),
+  ].join('\n');
 }
 
 export const reconcileVerbs: Verbs<Ledger> = {

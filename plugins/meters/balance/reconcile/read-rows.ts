@@ -1,7 +1,5 @@
-/** Reads rows of a vendor's bill: from CSV files, in a stream, and from pages of its API, within limits. */
+/** Reads rows of a vendor's bill: from CSV files and from pages of its API, within limits. */
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { getMessage } from '../../../../core/index.ts';
 import { dayColumns, type Api, type Row } from './vendors.ts';
@@ -13,35 +11,30 @@ const longest = 256 * mebibyte;
 const mostBefore = 50;
 const mostPages = 400;
 const timeout = 60_000;
+/** A cell, quoted or not, and what ends it. */
+const cellPattern = /(?:"([^"]*(?:""[^"]*)*)"|([^,\r\n]*))(,|\r?\n|\r|$)/gy;
 
-async function* limitSize(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let size = 0;
+async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let [text, size] = ['', 0];
   for await (const chunk of chunks) {
     size += chunk.length;
     if (size > longest) throw new Error(`it has more than ${longest / mebibyte} MiB`);
-    yield chunk;
+    text += decoder.decode(chunk, { stream: true });
   }
+  return text;
 }
 
-function splitCells(row: string): string[] {
-  const cells = `,${row}`.matchAll(/,("(?:[^"]|"")*"|[^,]*)/g);
-  return [...cells].map(([, cell = '']) =>
-    cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell,
-  );
-}
-
-/** The rows of a CSV file. A quoted cell may have several lines: a row ends with an even number of quotes. */
-async function* readCsv(lines: AsyncIterable<string>): AsyncGenerator<string[]> {
-  let [row, isOpen] = ['', false];
-  for await (const line of lines) {
-    row += line;
-    if (row.length > mebibyte) throw new Error('a row has more than 1 MiB: is it CSV?');
-    if (line.split('"').length % 2 === 0) isOpen = !isOpen;
-    if (isOpen) continue;
-    yield splitCells(row);
-    row = '';
+/** The rows of a CSV file. A quoted cell may have commas, quotes and several lines. */
+function* readCells(text: string): Generator<readonly string[]> {
+  let row: string[] = [];
+  for (const [whole, quoted, plain = '', end] of text.matchAll(cellPattern)) {
+    if (whole.length > mebibyte) throw new Error('a row has more than 1 MiB: is it CSV?');
+    row.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end === ',') continue;
+    yield row;
+    row = [];
   }
-  if (row !== '') yield splitCells(row);
 }
 
 function nameColumn(heading: string): string {
@@ -52,11 +45,12 @@ function nameColumn(heading: string): string {
     .replaceAll(/^_|_$/g, '');
 }
 
-async function* nameCells(rows: AsyncIterable<readonly string[]>): AsyncGenerator<Row> {
+/** The rows below the names of columns. */
+function* readTable(text: string): Generator<Row> {
   let columns: readonly string[] | undefined;
   const facts: Record<string, string> = {};
   let lines = 0;
-  for await (const cells of rows) {
+  for (const cells of readCells(text)) {
     lines += 1;
     if (columns)
       yield { ...facts, ...Object.fromEntries(columns.map((name, place) => [name, cells[place] ?? ''])) };
@@ -87,20 +81,18 @@ function listRows({ data }: Page): Row[] {
 }
 
 /** A page of an API, or a list of pages. */
-async function readPages(chunks: AsyncIterable<Uint8Array>): Promise<Page[]> {
-  const bytes = Buffer.concat(await Array.fromAsync(limitSize(chunks)));
-  const value: unknown = JSON.parse(bytes.toString());
+function readPages(text: string): Page[] {
+  const value: unknown = JSON.parse(text);
   const { data } = z.array(pageSchema).safeParse([value].flat());
   if (!data) throw new Error('it is no page of a usage API, and no list of pages');
   return data;
 }
 
 /** The rows of a file: CSV, or pages of the API as JSON. */
-export async function* readFile(file: string): AsyncGenerator<Row> {
+async function* readFile(file: string): AsyncGenerator<Row> {
   try {
-    const chunks = createReadStream(file);
-    if (file.endsWith('.json')) yield* (await readPages(chunks)).flatMap(listRows);
-    else yield* nameCells(readCsv(createInterface(Readable.from(limitSize(chunks)))));
+    const text = await readText(createReadStream(file));
+    yield* file.endsWith('.json') ? readPages(text).flatMap(listRows) : readTable(text);
   } catch (error) {
     throw new Error(`${file}: ${getMessage(error)}`, { cause: error });
   }
@@ -115,16 +107,24 @@ async function fetchPage(url: URL, { variable, getHeaders }: Api): Promise<Page 
     const cause = error instanceof Error ? (error.cause ?? error) : error;
     throw new Error(`${url.origin} could not be reached: ${getMessage(cause)}`, { cause });
   });
-  if (response.ok && response.body) return (await readPages(response.body))[0];
+  if (response.ok && response.body) return readPages(await readText(response.body))[0];
   const remedy = [401, 403].includes(response.status) ? `: ${variable} has to be an admin key` : '';
   throw new Error(`${url.origin}${url.pathname} replied with status ${response.status}${remedy}`);
 }
 
-/** The rows of a vendor's API, up to the day `to` and without it. */
-export async function* fetchRows(api: Api, from: string, to: string, base = api.url): AsyncGenerator<Row> {
+/** The rows of files, or else of the vendor's API for a period whose second day is the first after it. */
+export async function* readRows(
+  files: readonly string[],
+  api: Api | undefined,
+  period: readonly [from: string, to: string],
+  base = api?.url ?? '',
+): AsyncGenerator<Row> {
+  for (const file of files) yield* readFile(file);
+  if (files.length > 0) return;
+  if (!api) throw new Error('<vendor>: it has no API of costs, so name a file that it exports');
   for (const path of api.paths) {
     const url = new URL(`${base.replace(/\/$/, '')}/${path}`);
-    const asked = { ...api.getPeriod(from, to), bucket_width: '1d', limit: '31' };
+    const asked = { ...api.getPeriod(...period), bucket_width: '1d', limit: '31' };
     for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
     for (let count = 1, next: string | null | undefined = ''; typeof next === 'string'; count += 1) {
       if (count > mostPages) throw new Error(`${path} has more than ${mostPages} pages: shorten the period`);

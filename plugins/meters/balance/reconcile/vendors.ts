@@ -2,7 +2,6 @@
  * What vendors export of their bills, line by line: OpenAI's and Anthropic's APIs of usage and costs and the
  * CSV files of their consoles, and Google's cost table and billing export.
  */
-import type { Nano } from '../../../../core/index.ts';
 
 /** Cells by the names of their columns: `Usage amount` and `usage.amount` are `usage_amount`. */
 export type Row = Readonly<Partial<Record<string, string>>>;
@@ -15,15 +14,6 @@ interface Item {
   readonly isTool?: boolean;
   readonly input?: number;
   readonly output?: number;
-}
-
-export interface BillLine extends Item {
-  readonly day: string;
-  /** The last day, if the line is about several. */
-  readonly until: string;
-  /** Whose days they are. */
-  readonly zone: string;
-  readonly cost?: Nano;
 }
 
 export interface Api {
@@ -41,8 +31,8 @@ export interface Vendor {
   readonly providers: readonly string[];
   /** Undefined: the row is about something else. */
   readItem(row: Row): Item | undefined;
-  /** The name of a model, if possible one of the ledger's. */
-  findName(model: string, known: Iterable<string>): string;
+  /** The name of a model, if possible one of the ledger's; `toName` unless given. */
+  findName?(model: string, known: Iterable<string>): string;
   readonly api?: Api;
 }
 
@@ -69,8 +59,8 @@ function toDay(text: string): string {
   throw new Error(`"${text.slice(0, 40)}" is no day`);
 }
 
-/** Undefined: the row is empty, or about something else. */
-export function readLine(row: Row, vendor: Vendor): BillLine | undefined {
+/** Undefined: the row is empty, or about something else. Costs below 4 million USD are exact. */
+export function readLine(row: Row, vendor: Vendor) {
   const find = (names: readonly string[]): string => names.map((name) => row[name]).find(Boolean) ?? '';
   const sumUp = (kind: string): number =>
     Object.entries(row).reduce(
@@ -90,12 +80,15 @@ export function readLine(row: Row, vendor: Vendor): BillLine | undefined {
     ...counts,
     ...item,
     day: toDay(start),
+    /** The last day, if the line is about several. */
     until: toDay(row.usage_end_date || start),
     // Google's console has days of Pacific time, and its export to BigQuery times in UTC.
     zone: row.usage_start_date ? 'America/Los_Angeles' : 'UTC',
-    ...((dollars || cents) && { cost: BigInt(Math.round(amount * 1e9)) }),
+    cost: dollars || cents ? BigInt(Math.round(amount * 1e9)) : undefined,
   };
 }
+
+export type BillLine = NonNullable<ReturnType<typeof readLine>>;
 
 /**
  * The same for a vendor's name and ours: `gpt-5.4-2026-03-05` and `gpt-5.4`, `Claude Haiku 4.5` and
@@ -120,7 +113,6 @@ const openAi: Vendor = {
     const isTool = !item.includes(',');
     return { model: isTool ? item : item.replace(/^\w+ \| /, '').replace(/[ ,].*/, ''), isTool };
   },
-  findName: toName,
   api: {
     url: 'https://api.openai.com/v1/organization',
     variable: 'OPENAI_ADMIN_KEY',
@@ -140,7 +132,6 @@ const anthropic: Vendor = {
     const isTool = !type.startsWith('token');
     return { model: isTool ? description : model || version, isTool };
   },
-  findName: toName,
   api: {
     url: 'https://api.anthropic.com/v1/organizations',
     variable: 'ANTHROPIC_ADMIN_KEY',
