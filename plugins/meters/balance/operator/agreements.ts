@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { roles } from '../../../shared/operations.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
-import { splitList, type Fields } from '../../../shared/operator-verbs.ts';
+import { splitList } from '../../../shared/operator-verbs.ts';
 import type { ListedAccount } from '../../../shared/replies/accounts.ts';
 import type { Store, TermsChange } from '../store.ts';
 import {
@@ -174,13 +174,6 @@ export const statedAccount = defineOperation({
     const byPeriod = Object.fromEntries(budgets.map(({ per, ...budget }) => [per, budget]));
     const rule = memberKeys && describeRule(memberKeys);
     const after = toShown({ ...terms, memberKeys: rule, budgets: byPeriod });
-    const applyBudgets = async (changed: Fields, dry: boolean): Promise<void> => {
-      for (const per of Object.keys(changed.budgets ?? {}))
-        await statedBudget.run(ledger, {
-          params: { budget: `account:${account}:${per}` },
-          input: { ...toShown(byPeriod[per] ?? {}), dryRun: dry },
-        });
-    };
     return applyState({
       kind: 'account',
       name: account,
@@ -188,10 +181,13 @@ export const statedAccount = defineOperation({
       after,
       find: () => findAccount(ledger, account),
       make: () => creation.run(ledger, { input: { name: account, parent: terms.parent ?? undefined } }),
-      check: (changed) => applyBudgets(changed, true),
-      async change(changed) {
-        await applyBudgets(changed, false);
-        for (const [operation, names] of parts) {
+      async change(changed, _, isDry) {
+        for (const [per, budget] of Object.entries(byPeriod))
+          await statedBudget.run(ledger, {
+            params: { budget: `account:${account}:${per}` },
+            input: { ...toShown(budget), dryRun: isDry },
+          });
+        for (const [operation, names] of isDry ? [] : parts) {
           const wanted = names.filter((name) => name in changed).map((name) => [name, after[name]]);
           const input = Object.fromEntries(wanted);
           if (wanted.length > 0) await operation.run(ledger, { params: { account }, input });

@@ -301,12 +301,12 @@ export const statedBudget = defineOperation({
         return known && describeBudget(known, new Map());
       },
       make: () => creation.run(ledger, { input: order }),
-      check({ zone }, known) {
-        if (!known || zone === undefined) return;
+      async change({ zone, ...changed }, known, isDry) {
         const clocks = `the budget ${String(known.id)} counts by the clocks of ${String(known.zone)}`;
-        throw buildRefusal('conflict', `${clocks}; delete it to count by others`, 'zone');
+        if (known.zone !== undefined && zone !== undefined)
+          throw buildRefusal('conflict', `${clocks}; delete it to count by others`, 'zone');
+        if (!isDry) await change.run(ledger, { params, input: changed });
       },
-      change: (changed) => change.run(ledger, { params, input: changed }),
     });
   },
 });

@@ -391,8 +391,10 @@ export const statedKey = defineOperation({
         const made = { ...order, account, name, holder: owner ?? undefined };
         return createKey(ledger, readInput(keyOrder, made), { onlyNamed: true });
       },
-      check: (changed) => readInput(keyChange, changed),
-      change: (changed, id) => change.run(ledger, { params: { key: id }, input: changed }),
+      change: (changed, { id }, isDry) =>
+        isDry
+          ? readInput(keyChange, changed)
+          : change.run(ledger, { params: { key: String(id) }, input: changed }),
     });
   },
 });

@@ -32,10 +32,8 @@ interface Subject extends Pick<Stated, 'kind' | 'name' | 'dryRun'> {
   readonly find: () => Promise<Pick<Stated, 'id'> | undefined>;
   /** May leave what `change` can do. A key's secret is in the reply. */
   readonly make: () => Promise<object>;
-  /** Throws for a change that cannot be made. */
-  readonly check?: (changed: Fields, known: Fields | undefined) => unknown;
-  /** Gets the fields that are different. */
-  readonly change: (changed: Fields, id: string) => Promise<unknown>;
+  /** Gets the fields that are different. In a dry run it only throws what keeps them from being changed. */
+  readonly change: (changed: Fields, known: Fields, isDry: boolean) => unknown;
 }
 
 /** What was stated, as replies show it. */
@@ -56,35 +54,22 @@ function listChanges(before: Fields, after: Fields, above = ''): Changes {
 }
 
 export async function applyState(subject: Subject): Promise<Stated> {
-  const { kind, name, dryRun: isDry, after, find, make, check, change } = subject;
+  const { after, find, make, change, ...what } = subject;
   const known = await find();
   const changes = listChanges({ ...known }, after);
   const changed = changes.reduce<Fields>(
     (fields, { path, after: value }) => setField(fields, path.split('.'), value),
     {},
   );
-  await check?.(changed, known && { ...known });
+  if (changes.length > 0) await change(changed, { ...known }, what.dryRun || !known);
   const id = known?.id ?? null;
-  const reply = {
-    kind,
-    name,
-    id,
-    made: !known,
-    changed: !known || changes.length > 0,
-    dryRun: isDry,
-    changes,
-  };
-  if (isDry) return reply;
-  if (known) {
-    if (changes.length > 0) await change(changed, String(id));
-    return reply;
-  }
+  const reply = { ...what, id, made: !known, changed: !known || changes.length > 0, changes };
+  if (known || what.dryRun) return reply;
   const made = await make().catch(async (error: unknown) => {
     // Another process may have made it just now.
     if (await find()) return undefined;
     throw error;
   });
   const rest = await applyState(subject);
-  if (!made) return rest;
-  return { ...reply, id: rest.id, ...('key' in made && { key: String(made.key) }) };
+  return made ? { ...reply, id: rest.id, ...('key' in made && { key: String(made.key) }) } : rest;
 }
