@@ -51,7 +51,7 @@ export const affinity = definePlugin({
     let stopHearing: (() => void) | undefined;
     const settle = (conversation: string, home: Home, before: Home | undefined): void => {
       homes().set(conversation, home);
-      if (!news.several || isSame(before, home)) return;
+      if (!news.hasOthers() || isSame(before, home)) return;
       const { name, credential } = home;
       news.notify('affinity', { conversation, name, credential } satisfies z.output<typeof movedSchema>);
     };

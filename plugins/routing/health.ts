@@ -13,7 +13,7 @@ import { stages } from '../shared/routing/ranking.ts';
 import { HealthBook } from './health/book.ts';
 import { buildCircuitError, type Change } from './health/breaker.ts';
 import { readHolds } from './health/holds.ts';
-import { HealthNotices } from './health/notices.ts';
+import { watchHealth } from './health/notices.ts';
 import { createProviderRoutes } from './health/routes.ts';
 import { createReporter, joinOthers } from './health/workers.ts';
 
@@ -71,8 +71,8 @@ export const health = definePlugin({
     hooks.ready.tapPromise('health', async () => {
       await readHolds(host, getBook().holds);
       stops.push(await joinOthers(line, getBook));
-      const watch = new HealthNotices(host, getBook(), fallbackNotice * 1000);
-      const timer = setInterval(() => watch.look(Date.now()), lookEvery).unref();
+      const look = watchHealth(host, getBook(), fallbackNotice * 1000);
+      const timer = setInterval(() => look(Date.now()), lookEvery).unref();
       stops.push(() => clearInterval(timer));
     });
     hooks.close.tapPromise('health', async () => stops.forEach((stop) => stop()));

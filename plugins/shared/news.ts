@@ -128,20 +128,13 @@ class Board {
 }
 
 /** News to and from the other workers and the other gateways. */
-export interface News {
-  /** Whether there may be anybody to notify. */
-  readonly several: boolean;
-  /** Waits for nothing. The news crosses as JSON. */
-  notify(topic: string, news: unknown): void;
-  /** The returned function stops listening. Workers that ask the topic get what the listener returns. */
-  hear(topic: string, listener: Listener): () => void;
-}
+export type News = ReturnType<typeof openNews>;
 
 /** Call it while the plugin `name` is applied: it is open before what the plugin taps on `ready` itself. */
 export function openNews(
   host: Pick<Host, 'hooks' | 'openResource' | 'tables' | 'workers' | 'dataFolder'>,
   name: string,
-): News {
+) {
   const { hooks, openResource, tables, workers, dataFolder } = host;
   let board: Board | undefined;
   const close = (opened: Board): Promise<void> => opened.close();
@@ -154,14 +147,15 @@ export function openNews(
     if (board) board.useTables(await tables.get('ledger').open(declaration));
   });
   return {
-    get several() {
-      return workers.several || board !== undefined;
-    },
-    notify(topic, news) {
+    /** Whether there may be anybody to notify. */
+    hasOthers: () => workers.several || board !== undefined,
+    /** Waits for nothing. The news crosses as JSON. */
+    notify(topic: string, news: unknown): void {
       workers.notify(topic, news);
       board?.add(topic, news);
     },
-    hear(topic, listener) {
+    /** The returned function stops listening. Workers that ask the topic get what the listener returns. */
+    hear(topic: string, listener: Listener): () => void {
       const stops = [workers.answer(topic, (news) => listener(news, 0)), board?.hear(topic, listener)];
       return () => stops.forEach((stop) => stop?.());
     },

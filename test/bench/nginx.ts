@@ -1,6 +1,6 @@
 /**
  * The vendor: nginx with ready-made files, so that it is never what a round waits for. It answers a stream as
- * fast as the connection takes it, or, while the file `paced` is there, an event a millisecond.
+ * fast as the connection takes it, or, while the file `paced` is there, at a pace.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,10 +9,12 @@ import { eventBytes, path, replies } from './payload.ts';
 import { start, type Started } from './processes.ts';
 
 /**
- * With this rate nginx waits one millisecond, its smallest step, after each event it writes; not yet after
- * the head.
+ * At 1,000 events a second nginx waits one millisecond, its smallest step, after each event it writes; not yet
+ * after the head.
  */
-const paced = `limit_rate ${eventBytes * 1000}; limit_rate_after 512;`;
+function buildPace(eventsPerSecond: number): string {
+  return `limit_rate ${eventBytes * eventsPerSecond}; limit_rate_after 512;`;
+}
 
 /**
  * A static file answers no POST, so the 405 is turned into the reply. `add_after_body` adds `[DONE]` and with
@@ -20,7 +22,7 @@ const paced = `limit_rate ${eventBytes * 1000}; limit_rate_after 512;`;
  * event a write. A long body is read to its end first, as every vendor does and `mirror` sees to: nginx would
  * answer its head, and a client that is answered while it still sends waits for ever.
  */
-function buildConfiguration(folder: string, port: number): string {
+function buildConfiguration(folder: string, port: number, paced: string): string {
   const type = 'internal; default_type text/event-stream;';
   const stream =
     `${type} output_buffers 1 ${eventBytes}; postpone_output 0; addition_types text/event-stream; ` +
@@ -86,12 +88,13 @@ export interface VendorState {
 
 export interface Vendor extends Started {
   readonly origin: string;
-  /** Whether streams are sent an event a millisecond from now on. */
+  /** Whether streams are sent at the pace from now on, or as fast as they are taken. */
   pace(slow: boolean): void;
   state(): Promise<VendorState>;
 }
 
-export async function startVendor(folder: string): Promise<Vendor> {
+/** A paced stream has so many events a second. */
+export async function startVendor(folder: string, eventsPerSecond = 1000): Promise<Vendor> {
   const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   for (const name of ['replies/json', 'replies/stream', 'temporary'])
@@ -102,7 +105,7 @@ export async function startVendor(folder: string): Promise<Vendor> {
     writeFileSync(toPath(`stream/${pace}`), replies.events);
   }
   writeFileSync(toPath('done.sse'), replies.done);
-  writeFileSync(join(folder, 'nginx.conf'), buildConfiguration(folder, port));
+  writeFileSync(join(folder, 'nginx.conf'), buildConfiguration(folder, port, buildPace(eventsPerSecond)));
   const log = join(folder, 'nginx.log');
   const started = await start({
     command: 'nginx',

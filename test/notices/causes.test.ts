@@ -12,7 +12,7 @@ import { createPriceService } from '../../plugins/operations/catalogue/price-ser
 import { raiseRetirements } from '../../plugins/operations/catalogue/retirements.ts';
 import { showOptions } from '../../plugins/operations/configuration/shown-options.ts';
 import { HealthBook } from '../../plugins/routing/health/book.ts';
-import { HealthNotices } from '../../plugins/routing/health/notices.ts';
+import { watchHealth } from '../../plugins/routing/health/notices.ts';
 import { raiseNotice } from '../../plugins/shared/notices/events.ts';
 import { openAccount, quote, settlement } from '../balance/calls.ts';
 import { openTemporary } from '../balance/ledger-file.ts';
@@ -53,7 +53,7 @@ describe('health', () => {
       () => undefined,
       () => undefined,
     );
-    const watch = new HealthNotices(host, book, patience);
+    const look = watchHealth(host, book, patience);
     const [one, two] = host.catalog.find('house/model');
     if (!one || !two) throw new Error('no offers');
     let now = 1_800_000_000_000;
@@ -81,7 +81,7 @@ describe('health', () => {
       call,
       look(after = 10_000) {
         now += after;
-        watch.look(now);
+        look(now);
       },
     };
   }

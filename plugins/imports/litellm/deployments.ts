@@ -132,12 +132,10 @@ export class Deployments {
 
   #addKey({ keys }: UsedProvider, row: Path, usual: string, unstated: string): void {
     const stated = this.#readText(row, 'api_key');
-    const numbered = keys.size === 0 ? usual : `${usual}_${keys.size + 1}`;
-    const variable = stated === undefined ? unstated : (findVariable(stated) ?? numbered);
-    if (stated !== undefined && findVariable(stated) === undefined) {
-      const said = `holds a key: put it into .env as ${variable}, which the configuration reads`;
-      this.#note(row, 'api_key', said);
-    }
+    const named = stated === undefined ? unstated : findVariable(stated);
+    const variable = named ?? (keys.size === 0 ? usual : `${usual}_${keys.size + 1}`);
+    const said = `holds a key: put it into .env as ${variable}, which the configuration reads`;
+    if (named === undefined) this.#note(row, 'api_key', said);
     if (variable !== '') keys.add(variable);
   }
 

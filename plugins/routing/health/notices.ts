@@ -19,71 +19,66 @@ interface News extends Seen {
   readonly target: TargetHealth;
 }
 
-export class HealthNotices {
-  readonly #host: Needs;
-  readonly #book: HealthBook;
-  /** Milliseconds on a fallback before operators get a notice. */
-  readonly #patience: number;
-  readonly #seen = new Map<TargetHealth, Seen>();
+function notifyOfKeys(notices: Needs['notices'], news: readonly News[]): void {
+  const byKey = Map.groupBy(news, ({ target: { provider, key } }) => `${provider} ${key}`);
+  for (const [subject, targets] of byKey) {
+    const refused = targets.flatMap(({ target }) => (target.refused === undefined ? [] : target));
+    if (refused[0]) {
+      const { provider, key, refused: status = 401 } = refused[0];
+      const facts = { provider, key, status, models: refused.map(({ model }) => model) };
+      void raiseNotice(notices, 'provider.key_refused', { subject }, facts);
+    } else if (targets.some(({ answered }) => answered > 0))
+      resolveNotice(notices, 'provider.key_refused', subject);
+  }
+}
+
+/**
+ * Returns what looks, at a time. What the book knows already is no news. `patience` is how many milliseconds
+ * a model may live on a fallback before operators get a notice.
+ */
+export function watchHealth(
+  { notices, catalog }: Needs,
+  book: HealthBook,
+  patience: number,
+): (now: number) => void {
+  const seen = new Map<TargetHealth, Seen>();
   /** Since when each model has lived on its fallback. */
-  readonly #fallen = new Map<string, number>();
+  const fallen = new Map<string, number>();
 
-  /** What the book knows already is no news. */
-  constructor(host: Needs, book: HealthBook, patience: number) {
-    this.#host = host;
-    this.#book = book;
-    this.#patience = patience;
-    for (const target of book.known) this.#readNews(target);
-  }
-
-  look(now: number): void {
-    const news = this.#book.known.map((target) => this.#readNews(target));
-    this.#lookAtKeys(news);
-    for (const [model, targets] of Map.groupBy(news, ({ target }) => target.model))
-      this.#lookAtModel(model, targets, now);
-  }
-
-  #readNews(target: TargetHealth): News {
+  function readNews(target: TargetHealth): News {
     const { attempts, failed } = target;
-    const seen = this.#seen.get(target) ?? { answered: 0, attempts: 0 };
-    this.#seen.set(target, { answered: attempts - failed, attempts });
-    return { target, answered: attempts - failed - seen.answered, attempts: attempts - seen.attempts };
+    const before = seen.get(target) ?? { answered: 0, attempts: 0 };
+    seen.set(target, { answered: attempts - failed, attempts });
+    return { target, answered: attempts - failed - before.answered, attempts: attempts - before.attempts };
   }
 
-  #lookAtKeys(news: readonly News[]): void {
-    const byKey = Map.groupBy(news, ({ target: { provider, key } }) => `${provider} ${key}`);
-    for (const [subject, targets] of byKey) {
-      const refused = targets.flatMap(({ target }) => (target.refused === undefined ? [] : target));
-      if (refused[0]) {
-        const { provider, key, refused: status = 401 } = refused[0];
-        const facts = { provider, key, status, models: refused.map(({ model }) => model) };
-        void raiseNotice(this.#host.notices, 'provider.key_refused', { subject }, facts);
-      } else if (targets.some(({ answered }) => answered > 0))
-        resolveNotice(this.#host.notices, 'provider.key_refused', subject);
-    }
-  }
-
-  #lookAtModel(model: string, news: readonly News[], now: number): void {
-    const { notices, catalog } = this.#host;
+  function notifyOfModel(model: string, news: readonly News[], now: number): void {
     const first = catalog.find(model)[0]?.provider.name;
     if (first === undefined) return;
     const own = news.filter(({ target }) => target.provider === first);
     const isIll = own.length > 0 && own.every(({ target }) => target.condition.describe().state !== 'well');
     const isTried = own.some(({ attempts }) => attempts > 0);
     if (own.some(({ answered }) => answered > 0)) {
-      this.#fallen.delete(model);
-      resolveNotice(notices, 'model.on_fallback', model);
-      return;
+      fallen.delete(model);
+      return resolveNotice(notices, 'model.on_fallback', model);
     }
     const helpers = news.flatMap(({ target, answered }) => (answered > 0 ? target.provider : []));
     // Without calls there is no fallback. A provider that works may be unused because others cost less.
     if (helpers.length === 0) return;
-    if (!isIll && !isTried) return void this.#fallen.delete(model);
-    const since = this.#fallen.get(model) ?? now;
-    this.#fallen.set(model, since);
-    if (now - since < this.#patience) return;
+    if (!isIll && !isTried) return void fallen.delete(model);
+    const since = fallen.get(model) ?? now;
+    fallen.set(model, since);
+    if (now - since < patience) return;
     const minutes = Math.round((now - since) / 60_000);
     const facts = { model, first, others: [...new Set(helpers)], minutes };
     void raiseNotice(notices, 'model.on_fallback', { subject: model }, facts);
   }
+
+  book.known.forEach(readNews);
+  return (now) => {
+    const news = book.known.map(readNews);
+    notifyOfKeys(notices, news);
+    for (const [model, targets] of Map.groupBy(news, ({ target }) => target.model))
+      notifyOfModel(model, targets, now);
+  };
 }

@@ -71,7 +71,7 @@ export async function decideForAll(line: Line, book: HealthBook, decision: Decis
  */
 export function createReporter(news: News): Rest {
   return ({ provider: { name, credential }, model }, milliseconds, { code, message }) => {
-    if (!news.several) return;
+    if (!news.hasOthers()) return;
     const rest = { provider: name, credential, model: model.id, milliseconds, code, message };
     news.notify(topics.rest, rest satisfies z.output<typeof restSchema>);
   };
