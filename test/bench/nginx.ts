@@ -9,8 +9,8 @@ import { eventBytes, path, replies } from './payload.ts';
 import { start, type Started } from './processes.ts';
 
 /**
- * At 1,000 events a second nginx waits one millisecond, its smallest step, after each event it writes; not yet
- * after the head.
+ * At 1,000 events a second nginx waits one millisecond, its smallest step, after each event it writes; not
+ * yet after the head.
  */
 function buildPace(eventsPerSecond: number): string {
   return `limit_rate ${eventBytes * eventsPerSecond}; limit_rate_after 512;`;
