@@ -449,6 +449,39 @@ describe('a server that becomes read-only, as a standby is', () => {
   });
 });
 
+it('a commit fails that a synchronous standby lacks, and so does its retry, until it is back', async () => {
+  const server = await startPostgres();
+  closers.push(() => server.end());
+  const store = await openPostgres({ url: server.url });
+  closers.push(() => store.close());
+  await fill(store);
+  await store.reserve(request('r1', 'a'));
+  const waitFor = async (standby: string): Promise<void> => {
+    await queryDatabase(server.url, `ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
+    await queryDatabase(server.url, 'SELECT pg_reload_conf()');
+  };
+  await waitFor('away');
+  let made = 0;
+  // The server takes a moment to apply the setting.
+  await expect
+    .poll(() => store.createAccount({ name: `b${(made += 1)}`, at: 1 }).catch((error: unknown) => error), {
+      timeout: 60_000,
+    })
+    .toMatchObject(refused);
+  await waitForRecovery(store);
+  await expect(store.settle(settlement('r1', 4n))).rejects.toMatchObject(refused);
+  await waitForRecovery(store);
+  // The entry is on the primary, where the next try finds it, and is lost if the standby takes over.
+  expect(await store.readBalance('a')).toEqual({ total: 1000n, used: 4n, pending: 0n });
+  await expect(store.settle(settlement('r1', 4n))).rejects.toMatchObject(refused);
+  await waitForRecovery(store);
+  await waitFor('');
+  await expect
+    .poll(() => store.settle(settlement('r1', 4n)).catch(() => undefined), { timeout: 60_000 })
+    .toEqual({ status: 'already_posted' });
+  expect(await store.audit()).toMatchObject({ ok: true, pending: 0 });
+});
+
 it('two machines never both reserve the last of a balance, even at the same moment', async () => {
   const { store, url, another } = await open();
   const other = await another();
