@@ -1,5 +1,6 @@
 """One client of the families: it embeds, ranks, judges or completes through the gateway, and finds the text."""
 
+import importlib.util
 import os
 import sys
 import tempfile
@@ -78,18 +79,28 @@ def run_voyage():
     return find(vectors, asked)
 
 
-def run_langchain():
+def run_langchain(**settings):
     from langchain_core.documents import Document
     from langchain_core.vectorstores import InMemoryVectorStore
     from langchain_openai import OpenAIEmbeddings
 
     embeddings = OpenAIEmbeddings(
-        # Its default sends the numbers of tokens, by a table that it downloads.
-        model=model, base_url=f"{url}/v1", api_key=key, max_retries=0, check_embedding_ctx_length=False
+        model=model,
+        base_url=f"{url}/v1",
+        api_key=key,
+        max_retries=0,
+        **(settings or {"check_embedding_ctx_length": False}),
     )
     store = InMemoryVectorStore(embeddings)
     store.add_documents([Document(page_content=text) for text in texts.values()])
     return store.similarity_search(question, k=1)[0].page_content
+
+
+def run_langchain_tokens():
+    # LangChain sends the numbers of tokens by a table that it downloads. LiteLLM's package has it.
+    (package,) = importlib.util.find_spec("litellm").submodule_search_locations
+    os.environ["TIKTOKEN_CACHE_DIR"] = os.path.join(package, "litellm_core_utils", "tokenizers")
+    return run_langchain(check_embedding_ctx_length=True)
 
 
 def run_langchain_cohere():
