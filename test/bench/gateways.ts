@@ -1,9 +1,10 @@
 /**
- * Four gateways on one PostgreSQL, behind HAProxy, beside one, and beside four that share nothing and so show
- * what the machine costs: processor time of a call, for the gateways and for the database apart. Each gateway
- * has 32 connections, and once all have 32 together, when fewer calls share a commit. Then processes that
- * only reserve and settle, on one account and on one each: what the database carries, its time for a call,
- * and how often its processes wait for a lock. On few cores the rates say little; the times do.
+ * Four gateways on one PostgreSQL, each in a network namespace of its own behind HAProxy, beside one, and
+ * beside four that share nothing and so show what the machine costs: processor time of a call, for the
+ * gateways and for the database apart. Each gateway has 32 connections, and once all have 32 together, when
+ * fewer calls share a commit. Then processes that only reserve and settle, on one account and on one each:
+ * what the database carries, its time for a call, and how often its processes wait for a lock. On few cores
+ * the rates say little; the times do. Needs root and Linux, HAProxy and nginx.
  *
  * node test/bench/gateways.ts     BENCH_ROUNDS=3 BENCH_SECONDS=3 LEDGER_PAIRS=20000
  */
@@ -17,6 +18,7 @@ import { Client } from 'pg';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import { findFreePort } from '../support/free-port.ts';
 import { createDatabase, startPostgres } from '../support/postgres.ts';
+import { TestNetwork } from '../support/test-network.ts';
 import { listChildren } from '../support/worker-processes.ts';
 import { load } from './load.ts';
 import { startVendor } from './nginx.ts';
@@ -58,7 +60,20 @@ interface Measured {
   readonly database: number;
 }
 
+/** Writes a configuration of HAProxy, whose `listen` sections are given, and starts it. */
+async function startProxy(folder: string, name: string, sections: readonly string[]): Promise<void> {
+  const file = join(folder, `${name}.cfg`);
+  const port = await findFreePort();
+  const times = ['connect 5s', 'client 60s', 'server 60s'].map((time) => `  timeout ${time}`);
+  const health = ['frontend health', `  bind 127.0.0.1:${port}`, '  mode http', '  monitor-uri /healthz'];
+  const lines = ['global', '  maxconn 2000', 'defaults', ...times, ...sections, ...health, ''];
+  writeFileSync(file, lines.join('\n'));
+  const log = join(folder, `${name}.log`);
+  await start({ command: 'haproxy', args: ['-f', file, '-db'], origin: `http://127.0.0.1:${port}`, log });
+}
+
 class Bench {
+  readonly #network = new TestNetwork();
   readonly #folder: string;
   readonly #url: string;
   #vendor = '';
@@ -70,11 +85,31 @@ class Bench {
   }
 
   async open(): Promise<void> {
-    this.#vendor = (await startVendor(this.#folder)).origin;
+    await this.#network.open();
+    this.#vendor = await this.#relay('vendor', (await startVendor(this.#folder)).origin);
     const [row] = await this.query(
       "SELECT split_part(pg_read_file('postmaster.pid'), chr(10), 1)::integer AS process",
     );
     this.#postmaster = Number(row?.process);
+  }
+
+  close(): void {
+    this.#network.close();
+  }
+
+  /** What answers here is reached by this address on the machines. */
+  async #relay(name: string, url: string): Promise<string> {
+    const { address } = this.#network;
+    const [relayed, port] = [new URL(url), await findFreePort()];
+    const lines = [
+      `listen ${name}`,
+      '  mode tcp',
+      `  bind ${address}:${port}`,
+      `  server here ${relayed.host}`,
+    ];
+    await startProxy(this.#folder, name, lines);
+    [relayed.hostname, relayed.port] = [address, String(port)];
+    return relayed.href.replace(/\/$/, '');
   }
 
   async query(text: string, url = this.#url): Promise<readonly Record<string, unknown>[]> {
@@ -98,15 +133,19 @@ class Bench {
     const folder = join(this.#folder, name);
     mkdirSync(folder);
     const config = join(folder, 'gateway.config.ts');
+    const machine = await this.#network.addMachine(name);
+    const ledgerUrl = await this.#relay(`ledger-${name}`, url);
     writeFileSync(
       config,
       `import delivered from '${project}/gateway.config.ts';
 import { balance } from '${project}/plugins/meters/balance/index.ts';
-const ledger = balance({ store: { kind: 'postgres', url: '${url}' } });
+const ledger = balance({ store: { kind: 'postgres', url: '${ledgerUrl}' } });
 const plugins = delivered.plugins.map((plugin) => (plugin?.name === 'balance' ? ledger : plugin));
 export default { ...delivered, plugins };\n`,
     );
-    return { ...(await startTollgate({ vendor: this.#vendor, folder, project, config, starts: 1 })), name };
+    const place = { vendor: this.#vendor, folder, project, config, starts: 1 };
+    const on = { address: machine.address, node: this.#network.writeNode(machine) };
+    return { ...(await startTollgate({ ...place, ...on })), name };
   }
 
   /** HAProxy in front of these gateways, asked with the first one's key. */
@@ -114,19 +153,10 @@ export default { ...delivered, plugins };\n`,
     const [first] = gateways;
     if (!first) throw new Error('no gateways');
     const port = await findFreePort();
-    const file = join(this.#folder, `${name}.cfg`);
     const servers = gateways.map(({ origin }, index) => `  server g${index} ${new URL(origin).host}`);
-    writeFileSync(
-      file,
-      ['global', '  maxconn 1000', 'defaults', '  mode http', '  timeout connect 5s', '  timeout client 60s']
-        .concat(['  timeout server 60s', 'listen gateways', `  bind 127.0.0.1:${port}`])
-        .concat(['  balance roundrobin', ...servers, ''])
-        .join('\n'),
-    );
-    const origin = `http://127.0.0.1:${port}`;
-    const log = join(this.#folder, `${name}.log`);
-    await start({ command: 'haproxy', args: ['-f', file, '-db'], origin, log });
-    return { ...first, name, origin };
+    const head = [`listen ${name}`, '  mode http', `  bind 127.0.0.1:${port}`, '  balance roundrobin'];
+    await startProxy(this.#folder, name, [...head, ...servers]);
+    return { ...first, name, origin: `http://127.0.0.1:${port}` };
   }
 
   async measure(targets: readonly Target[], gateways: readonly Target[], total = 32): Promise<Measured> {
@@ -229,8 +259,8 @@ process.env.PATH = `${process.env.PATH}:/usr/local/sbin:/usr/sbin`;
 process.env.TOLLGATE_DATA_KEY = Buffer.alloc(32, 7).toString('base64');
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-gateways-'));
 const server = await startPostgres({ durable: true });
+const bench = new Bench(folder, server.url);
 try {
-  const bench = new Bench(folder, server.url);
   await bench.open();
   await compare(bench, server.url);
   await stopAll();
@@ -238,6 +268,7 @@ try {
     for (const processes of [1, 2, count]) tell(await bench.spendBy(processes, isApart));
 } finally {
   await stopAll();
+  bench.close();
   await server.end();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -35,6 +35,9 @@ export interface Place {
   readonly config?: string;
   /** How often it is started, if not as often as `BENCH_STARTS` says. */
   readonly starts?: number;
+  /** The machine's address, and the program that runs Node there, unless it is this one. */
+  readonly address?: string;
+  readonly node?: string;
 }
 
 const usualStarts = Number(process.env.BENCH_STARTS ?? 5);
@@ -96,15 +99,16 @@ export async function startTollgate({
   project,
   config,
   starts = usualStarts,
+  address = '127.0.0.1',
+  node: command = process.execPath,
 }: Place): Promise<Target> {
   const port = await findFreePort();
-  const origin = `http://127.0.0.1:${port}`;
-  const command = process.execPath;
+  const origin = `http://${address}:${port}`;
   const cli = join(project, 'core/cli.js');
   const toDataFolder = (attempt: number): string => join(folder, `data-${attempt}`);
   const buildEnvironment = (attempt: number): Record<string, string> => ({
     PORT: String(port),
-    HOST: '127.0.0.1',
+    HOST: address,
     TOLLGATE_DATA: toDataFolder(attempt),
     TOLLGATE_CONFIG: config ?? join(project, 'gateway.config.ts'),
     OPENAI_API_KEY: vendorKey,

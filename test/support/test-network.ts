@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { vi } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Of the addresses that RFC 2544 sets aside for tests of networks. */
 const network = `198.18.${process.pid % 256}`;
@@ -86,6 +86,8 @@ export class TestMachine {
 
 export class TestNetwork {
   readonly folder = mkdtempSync(join(tmpdir(), 'tollgate-network-'));
+  /** The test's own. */
+  readonly address = `${network}.1`;
   /** In the form of PostgreSQL's and other rules. */
   readonly range = `${network}.0/24`;
   readonly #holders: ChildProcess[] = [];
@@ -99,7 +101,7 @@ export class TestNetwork {
     const pid = await this.#holdNamespace();
     this.#switch = enterNamespace(pid);
     execute(['ip', 'link', 'add', ownLink, 'type', 'veth', 'peer', 'name', 'test', 'netns', String(pid)]);
-    execute(['ip', 'address', 'add', `${network}.1/24`, 'dev', ownLink]);
+    execute(['ip', 'address', 'add', `${this.address}/24`, 'dev', ownLink]);
     execute(['ip', 'link', 'set', ownLink, 'up']);
     this.#change('ip link add switch type bridge', 'ip link set switch up');
     this.#change('ip link set test master switch', 'ip link set test up');
@@ -151,8 +153,11 @@ export class TestNetwork {
     const holder = spawn(program, args, { stdio: 'ignore' });
     this.#holders.push(holder);
     const own = readlinkSync('/proc/self/ns/net');
-    const isHeld = (): boolean => readlinkSync(`/proc/${holder.pid}/ns/net`) !== own;
-    return vi.waitUntil(() => isHeld() && holder.pid, { timeout: 30_000 });
+    for (let tries = 0; tries < 3000; tries += 1) {
+      if (holder.pid !== undefined && readlinkSync(`/proc/${holder.pid}/ns/net`) !== own) return holder.pid;
+      await sleep(10);
+    }
+    throw new Error('no network namespace: this needs root');
   }
 }
 
