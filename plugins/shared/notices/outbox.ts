@@ -224,7 +224,7 @@ export class NoticeOutbox {
     const account = told.accounts?.[0] ?? null;
     const values = [id, event, subject, account, at, JSON.stringify({ event, subject, ...body })];
     try {
-      const addresses = await Promise.all(channels.map((channel) => this.#address(told, channel)));
+      const addresses = await Promise.all(channels.map((channel) => this.#buildDelivery(told, channel)));
       await this.#writeInTime([{ sql: sql.raise, values }, ...addresses]);
       this.#known.set(name, true);
     } catch (error) {
@@ -239,7 +239,7 @@ export class NoticeOutbox {
   }
 
   /** Of an urgent notice, which may have been sent from memory, it asks what the other workers did. */
-  async #address({ id, at, isUrgent }: Told, { name }: Channel): Promise<TableStatement> {
+  async #buildDelivery({ id, at, isUrgent }: Told, { name }: Channel): Promise<TableStatement> {
     const holder = isUrgent ? await this.#claim(joinNames(id, name)) : undefined;
     // The worker that sends it now notes it here. If that one dies, the notice is due later.
     const due = typeof holder === 'number' ? at + claimed : at;
