@@ -3,30 +3,26 @@
  * what that says; it is found by its name, since core imports no plugin.
  */
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 import { ConfigError } from '../util/errors.ts';
 import { describeReason } from '../util/plugin-error.ts';
 import { chooseFile, readTemplate, writeFile } from './init.ts';
 import { redirectImports } from './self-resolution.ts';
 
-interface Converted {
-  text: string;
-  /** Those that it reads. */
-  variables: string[];
-  remarks: { line: number; setting: string; text: string }[];
+interface Importer {
+  /** `variables` are those that the result reads. */
+  convert(
+    text: string,
+    template: string,
+  ): { text: string; variables: string[]; remarks: { line: number; setting: string; text: string }[] };
 }
-
-const moduleSchema = z.object({
-  convert: z.custom<(text: string, template: string) => Converted>((value) => typeof value === 'function'),
-});
 
 /** Throws a `ConfigError` if the source cannot be read, or a configuration exists and `force` is not set. */
 export async function importConfig(kind: string, source: string, force = false) {
   const file = chooseFile(force);
   redirectImports();
   try {
-    const { convert } = moduleSchema.parse(await import(`tollgate/plugins/imports/${kind}`));
-    const { text, ...facts } = convert(readFileSync(source, 'utf8'), readTemplate());
+    const importer: Importer = await import(`tollgate/plugins/imports/${kind}`);
+    const { text, ...facts } = importer.convert(readFileSync(source, 'utf8'), readTemplate());
     writeFile(file, text, force);
     return { file, ...facts };
   } catch (error) {
