@@ -134,17 +134,13 @@ export interface Logprobs extends Shape<'logprobs'> {}
 export interface UsageReport extends Shape<'usage'> {}
 export interface Finish extends Shape<'finish'> {}
 export interface ReplyError extends Shape<'error'> {}
-export type CanonicalEvent =
+type BlockEvent = BlockStart | BlockDelta | BlockEnd | PartialImage | Annotated | Logprobs;
+type ReplyEvent =
   | ResponseStart
-  | BlockStart
-  | BlockDelta
-  | PartialImage
-  | BlockEnd
-  | Annotated
-  | Logprobs
   | UsageReport
   | Finish
   | ReplyError
   | Shape<'ping' | 'unreadable' | 'response-end'>;
+export type CanonicalEvent = BlockEvent | ReplyEvent;
 export type EventOf<Type extends CanonicalEvent['type']> = Extract<CanonicalEvent, { type: Type }>;
 export type Annotation = EventOf<'annotation'>['annotation'];

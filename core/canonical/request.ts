@@ -99,14 +99,8 @@ export interface ReasoningBlock extends Shape<'reasoning'> {}
 export interface ToolCall extends Shape<'tool-call'> {}
 export interface ToolResult extends Shape<'tool-result'> {}
 export interface ForeignBlock extends Shape<'foreign'> {}
-export type Block =
-  | TextBlock
-  | MediaBlock
-  | RefusalBlock
-  | ReasoningBlock
-  | ToolCall
-  | ToolResult
-  | ForeignBlock;
+type ContentBlock = TextBlock | MediaBlock | RefusalBlock | ReasoningBlock | ForeignBlock;
+export type Block = ContentBlock | ToolCall | ToolResult;
 export type BlockOf<Type extends Block['type']> = Extract<Block, { type: Type }>;
 
 const turnSchema = z.strictObject({
