@@ -4,19 +4,15 @@
  */
 import type { Host, Protocol } from '../../../core/index.ts';
 import type { CallForm } from '../../shared/replies/call-form.ts';
-
-function isFields(value: unknown): value is CallForm['example'] {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { readObjects } from '../../shared/wire-kit/values.ts';
 
 async function describeForm({ name, makes = 'text', client, describeCalls }: Protocol): Promise<CallForm[]> {
   for (const { method, path, body, replies } of (await describeCalls?.()) ?? []) {
     const called = path.replace('{model}', 'owner/model');
     if (client.match(method, called, '')?.operation !== 'generate') continue;
-    const examples: unknown = body?.['application/json']?.meta()?.['examples'];
-    const example: unknown = Array.isArray(examples) ? examples[0] : undefined;
+    const [example] = readObjects(body?.['application/json']?.meta()?.['examples']);
     const streams = replies[200]?.['text/event-stream'] !== undefined;
-    if (isFields(example)) return [{ protocol: name, makes, path, example, streams }];
+    if (example) return [{ protocol: name, makes, path, example, streams }];
   }
   return [];
 }
