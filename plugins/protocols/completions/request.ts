@@ -144,12 +144,11 @@ export function decodeRequest(wire: Request): CanonicalRequest {
       ? [{ type: 'text', text: only, at: 'prompt' }]
       : [buildNeeded('prompt', { type: 'prompt', prompt })];
   if (suffix) blocks.push(buildNeeded('suffix', { type: 'suffix', suffix }));
-  const decoded = settings.decode(body);
   return {
     model,
     stream: stream ?? false,
     turns: [{ role: 'user', blocks, at: 'prompt' }],
-    ...decoded,
+    ...settings.decode(body),
     ...bag.keep(body.pickRest()),
   };
 }

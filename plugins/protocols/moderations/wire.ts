@@ -10,7 +10,7 @@ import { refuse } from '../../shared/wire-kit/losses.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { matchPost } from '../../shared/wire-kit/read-call.ts';
 import { readObject } from '../../shared/wire-kit/values.ts';
-import { isObject, overlay, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
+import { isObject, overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { checkWire, mediaUrl, modelId } from '../../shared/wire-kit/wire-check.ts';
 
 const mostInputs = 1000;
@@ -32,8 +32,6 @@ const request = z.looseObject({
   ]),
   provider: providerObject.nullish(),
 });
-
-const known = new Set(Object.keys(request.shape));
 
 export type ModerationAsk = Pick<z.output<typeof request>, 'input'>;
 
@@ -74,14 +72,14 @@ export const wire: Wire<ModerationAsk, Verdicts> = {
   client: {
     match: matchPost('/v1/moderations', '/moderations'),
     read(body) {
-      const { model, input, provider, ...others } = checkWire(request, body);
+      const { model, input, provider, ...rest } = checkWire(request, body);
       return {
         model: model ?? usualModel,
         ask: { input },
         preferences: readPreferences(provider),
         size: measureInput({ input }),
         defaulted: model ? [] : ['model'],
-        rest: pickUnread(others, known),
+        rest,
         suits: (offered) => takesAsIs({ input }, offered),
       };
     },
