@@ -1,5 +1,5 @@
 /** Lays out rows as an aligned table for a terminal, whatever the texts of others in it contain. */
-import { toOneLine } from '../../core/index.ts';
+import { addDecimals, toOneLine } from '../../core/index.ts';
 
 function isNumber(cell: string): boolean {
   return cell === '' || /^-?\d[\d.]*$/.test(cell);
@@ -15,15 +15,21 @@ export function formatFacts(facts: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Aligns columns, numbers to the right. Leaves out columns in which no row has anything. `totals` is a last
- * row below a line.
+ * Aligns columns, numbers to the right. Leaves out columns in which no row has anything. Below several rows
+ * `sums` is a last one: how `many` there are, and the sums of columns.
  */
 export function formatTable(
   headings: readonly string[],
-  given: readonly (readonly string[])[],
-  totals?: readonly string[],
+  given: readonly (readonly unknown[])[],
+  sums?: { readonly many: string; readonly of: readonly string[] },
 ): string {
-  const rows = given.map((row) => row.map(toOneLine));
+  const rows = given.map((row) => row.map((cell) => toOneLine(String(cell ?? ''))));
+  const sumUp = (heading: string, place: number): string => {
+    if (sums?.of.includes(heading))
+      return rows.reduce((sum, row) => addDecimals(sum, row[place] || '0'), '0');
+    return sums?.many && place === 0 ? `${rows.length} ${sums.many}` : '';
+  };
+  const totals = sums && rows.length > 1 ? headings.map(sumUp) : undefined;
   const columns = headings.flatMap((heading, place) => {
     const cells = rows.map((row) => row[place] ?? '');
     const total = totals?.[place] ?? '';

@@ -15,7 +15,7 @@ import {
   newKey,
   person,
 } from './accounts.ts';
-import { budget, warning } from './budgets.ts';
+import { budget, stated, warning } from './budgets.ts';
 import { callDetail, storedCall } from './calls.ts';
 import { configCheck, configView, reloaded } from './configuration.ts';
 import { capabilities, crossingPreview } from './crossing.ts';
@@ -25,7 +25,6 @@ import { modelList, priceUpdate } from './models.ts';
 import { channelTest, notice } from './notices.ts';
 import { providerHealth, providerTest } from './providers.ts';
 import { overview, sessions, statement } from './spending.ts';
-import { stated } from './stated.ts';
 import { describeList, describeNumberedList, type Reply } from './values.ts';
 
 const schemas = {

@@ -136,18 +136,16 @@ export function formatBalance({ account, balance, total, used, pending, availabl
 const amounts = ['balance', 'total', 'used', 'pending', 'available'] as const;
 
 function formatAccounts(accounts: readonly ListedAccount[]): string {
-  const totals = amounts.map((name) =>
-    formatUsd(accounts.reduce((sum, account) => sum + parseUsd(account[name]), 0n)),
-  );
+  const of = ['BALANCE USD', 'CREDITED', 'USED', 'RESERVED', 'AVAILABLE'];
   return formatTable(
-    ['ACCOUNT', 'STATE', 'BALANCE USD', 'CREDITED', 'USED', 'RESERVED', 'AVAILABLE', 'TERMS'],
+    ['ACCOUNT', 'STATE', ...of, 'TERMS'],
     accounts.map((account) => [
       account.account,
       account.state,
       ...amounts.map((name) => account[name]),
       formatTermsBriefly(account),
     ]),
-    accounts.length > 1 ? [`${accounts.length} accounts`, '', ...totals] : undefined,
+    { many: 'accounts', of },
   );
 }
 

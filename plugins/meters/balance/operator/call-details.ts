@@ -15,10 +15,6 @@ function joinWords(words: readonly (string | null | undefined | false)[]): strin
   return words.filter(Boolean).map(String).map(toOneLine).join(', ');
 }
 
-function formatMs(milliseconds: number | null | undefined): string {
-  return typeof milliseconds === 'number' ? String(Math.round(milliseconds)) : '';
-}
-
 function listFacts(call: Details): Record<string, string> {
   const { key, key_name: name, error, first_event_ms: first, refunded, rule } = call;
   const known = {
@@ -50,7 +46,7 @@ function listFacts(call: Details): Record<string, string> {
 }
 
 /** A table below a line that names it; nothing without rows. */
-function formatSection(name: string, headings: string, rows: readonly (readonly string[])[]): string[] {
+function formatSection(name: string, headings: string, rows: readonly (readonly unknown[])[]): string[] {
   return rows.length === 0 ? [] : [`\n${name}\n${formatTable(headings.split(' '), rows)}`];
 }
 
@@ -62,32 +58,27 @@ function listLosses({ losses, losses_omitted: omitted, attempts }: Details): str
 }
 
 export function formatDetails(call: Details): string {
-  const attempts = call.attempts.map((each) => [
-    String(each.number),
-    each.provider + (each.key === undefined ? '' : ` key ${each.key}`),
-    each.model,
-    each.outcome,
-    String(each.status ?? ''),
-    formatMs(each.start_ms),
-    formatMs(each.first_event_ms),
-    formatMs(each.duration_ms),
-    joinWords([each.message, each.cause]),
-  ]);
+  const attempts = call.attempts.map(({ provider, key, model, ...each }) => {
+    const place = [each.number, key === undefined ? provider : `${provider} key ${key}`, model];
+    const times = [each.start_ms, each.first_event_ms, each.duration_ms];
+    return [...place, each.outcome, each.status, ...times, joinWords([each.message, each.cause])];
+  });
   const steps = call.routing
     .filter(({ removed, reason }) => removed.length > 0 || reason !== null)
-    .map(({ by, reason, removed }) => [by, joinWords(removed.map(({ provider }) => provider)), reason ?? '']);
+    .map(({ by, reason, removed }) => [by, joinWords(removed.map(({ provider }) => provider)), reason]);
   const bill = call.entries
     .flatMap(({ lines }) => lines)
-    .map(({ kind, units, price, per, amount }) => [kind, String(units), price, String(per), amount]);
+    .map(({ kind, units, price, per, amount }) => [kind, units, price, per, amount]);
+  const timing = call.timing.map(({ name, start_ms: start, duration_ms: duration }) => [
+    name,
+    Math.round(start),
+    duration && Math.round(duration),
+  ]);
   return [
     formatFacts(listFacts(call)),
     ...formatSection('Routing', 'BY REMOVED REASON', steps),
     ...formatSection('Attempts', '# PROVIDER MODEL OUTCOME STATUS START FIRST MS MESSAGE', attempts),
-    ...formatSection(
-      'Time in ms',
-      'STEP START MS',
-      call.timing.map((step) => [step.name, formatMs(step.start_ms), formatMs(step.duration_ms)]),
-    ),
+    ...formatSection('Time in ms', 'STEP START MS', timing),
     ...formatSection('Cost by unit', 'UNIT COUNT USD PER AMOUNT', bill),
     ...formatSection('Lost', 'FIELD CODE REASON', listLosses(call)),
   ].join('\n');

@@ -6,7 +6,6 @@ import {
   findKind,
   formatUsd,
   multiplyDecimals,
-  parseUsd,
   shiftDecimal,
   toOneLine,
   usd,
@@ -179,18 +178,16 @@ const headings = 'ENDED CALL ACCOUNT KEY MODEL PROVIDER OUTCOME REASON MS USED U
 
 type ListedCall = Replies['GET /admin/calls']['data'][number];
 
-function formatCallCells(call: ListedCall): string[] {
+function listCells(call: ListedCall) {
   const { ended, id, account, key_name: key = call.key, model, provider, outcome, cost } = call;
   const { error_code: reason, duration_ms: duration } = call;
   const cells = [ended, id, account, key, model, provider, outcome, reason, duration];
-  return [...cells, formatUses(call.uses), cost].map((cell) => String(cell ?? ''));
+  return [...cells, formatUses(call.uses), cost];
 }
 
 function formatCalls({ data }: Replies['GET /admin/calls']): string {
   if (data.length === 0) return 'There are no calls.';
-  const cost = data.reduce((sum, call) => sum + parseUsd(call.cost), 0n);
-  const totals = [`${data.length} calls`, ...headings.slice(2).map(() => ''), formatUsd(cost)];
-  return formatTable(headings, data.map(formatCallCells), data.length > 1 ? totals : undefined);
+  return formatTable(headings, data.map(listCells), { many: 'calls', of: ['USD'] });
 }
 
 const filters: Flags = {
@@ -309,7 +306,14 @@ export const callVerbs: Verbs<Ledger> = {
         const calls = await listSince(client, narrowed, from);
         const fresh = calls.filter(({ id }) => !seen.has(id)).slice(0, left);
         for (const call of fresh)
-          client.print(formatCallCells(call).filter(Boolean).map(toOneLine).join('  '), call);
+          client.print(
+            toOneLine(
+              listCells(call)
+                .flatMap((cell) => String(cell ?? '') || [])
+                .join('  '),
+            ),
+            call,
+          );
         seen = new Set(calls.map(({ id }) => id));
         left -= fresh.length;
       }

@@ -1,6 +1,6 @@
 /** How operators create, list and change keys. Only the reply that creates a secret shows it. */
 import { z } from 'zod';
-import { formatUsd, GatewayError, parseUsd, toOneLine } from '../../../../core/index.ts';
+import { GatewayError, toOneLine } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
 import {
@@ -125,9 +125,7 @@ function formatKeyCells(key: Key): string[] {
 }
 
 function formatKeys(shown: readonly Key[]): string {
-  const used = shown.reduce((sum, key) => sum + parseUsd(key.used), 0n);
-  const totals = [`${shown.length} keys`, '', '', '', formatUsd(used)];
-  return formatTable(headings, shown.map(formatKeyCells), shown.length > 1 ? totals : undefined);
+  return formatTable(headings, shown.map(formatKeyCells), { many: 'keys', of: ['USED USD'] });
 }
 
 function formatSecret({ key, account, id, warning }: NewKey): string {

@@ -28,15 +28,15 @@ const narrowing = {
   ...period,
 };
 
-const figures = ['calls', 'input', 'output', 'cost', 'vendorCost', 'margin', 'uses'];
-/** The columns of usage that are counts. */
-const sums = new Set(['calls', 'input', 'output']);
-/** Columns in USD, with their headings. */
-const money = new Map([
+const figures = ['calls', 'input', 'output', 'cost', 'vendorCost', 'margin'];
+/** The headings of columns that are not called what they are. */
+const headings = new Map([
+  ['key_name', 'NAME'],
   ['cost', 'COST USD'],
   ['vendorCost', 'VENDOR USD'],
   ['margin', 'MARGIN USD'],
 ]);
+const toHeading = (column: string): string => headings.get(column) ?? column.toUpperCase();
 
 type UsageRow = Replies['GET /admin/usage']['data'][number];
 
@@ -48,29 +48,20 @@ function joinUses({ uses, ...row }: UsageRow): Record<string, unknown> {
 /** The dearest rows first. If they are grouped by day before all else, the days stay in order. */
 function sortBySpend(by: readonly string[], rows: readonly UsageRow[]): UsageRow[] {
   const dearest = rows.toSorted((one, other) => Number(parseUsd(other.cost) - parseUsd(one.cost)));
-  return by[0] === 'day' ? dearest.toSorted((one, other) => compareTexts(one.day, other.day)) : dearest;
-}
-
-function compareTexts(one = '', other = ''): number {
-  return Number(one > other) - Number(one < other);
+  return by[0] === 'day'
+    ? dearest.toSorted((one, other) => (one.day ?? '').localeCompare(other.day ?? ''))
+    : dearest;
 }
 
 function formatUsage({ by, data: found }: Replies['GET /admin/usage']): string {
   if (found.length === 0) return 'There is no usage.';
-  const data = sortBySpend(by, found).map(({ uses, ...row }) =>
-    joinUses({ ...row, uses: uses.filter(({ count }) => count > 0) }),
-  );
-  const columns = [...by.flatMap((name) => (name === 'key' ? ['key', 'key_name'] : [name])), ...figures];
-  const rows = data.map((row) => columns.map((column) => String(row[column] ?? '')));
-  const totals = columns.map((column, place) => {
-    if (money.has(column)) return formatUsd(rows.reduce((sum, row) => sum + parseUsd(row[place] ?? '0'), 0n));
-    if (!sums.has(column)) return '';
-    return String(rows.reduce((sum, row) => sum + Number(row[place]), 0));
+  const groups = by.flatMap((name) => (name === 'key' ? ['key', 'key_name'] : [name]));
+  const columns = [...groups, ...figures, 'uses'];
+  const rows = sortBySpend(by, found).map(({ uses, ...row }) => {
+    const cells = joinUses({ ...row, uses: uses.filter(({ count }) => count > 0) });
+    return columns.map((column) => cells[column]);
   });
-  const headings = columns.map(
-    (column) => money.get(column) ?? (column === 'key_name' ? 'NAME' : column.toUpperCase()),
-  );
-  const table = formatTable(headings, rows, rows.length > 1 ? totals : undefined);
+  const table = formatTable(columns.map(toHeading), rows, { many: '', of: figures.map(toHeading) });
   return `${table}\nCalls that were not charged, such as refused ones, are not counted.`;
 }
 
@@ -105,7 +96,7 @@ export const usageReport = defineOperation({
   },
   csv: {
     name: 'usage',
-    format: ({ by, data }) => formatCsv([...by, ...figures], data.map(joinUses)),
+    format: ({ by, data }) => formatCsv([...by, ...figures, 'uses'], data.map(joinUses)),
   },
   verbs: {
     usage: {
