@@ -1,6 +1,6 @@
 /** What the ledger adds to the host beside its hooks: health, doctor, keys, tables, routes and commands. */
 import type { z } from 'zod';
-import { GatewayError, type Command, type Host, type Route } from '../../../core/index.ts';
+import { GatewayError, type Host, type Route } from '../../../core/index.ts';
 import { isChange, listOperationRoutes } from '../../shared/operations.ts';
 import { listBackupCommands } from './backup.ts';
 import { listInvitationRoutes } from './invitations/routes.ts';
@@ -65,18 +65,6 @@ function listRoutes(
   ];
 }
 
-/** For a cluster that brings the tables up to date before it replaces the first gateway. */
-function createMigrateCommand(open: () => Promise<Store>): Command {
-  return {
-    name: 'migrate',
-    description: 'make the ledger, or bring its tables up to date, as a start does',
-    async run() {
-      await (await open()).close();
-      return { json: { ok: true }, text: 'The tables of the ledger are up to date.' };
-    },
-  };
-}
-
 /** Returns the tables of plugins, whose statements the ledger runs with its own. */
 export function register(host: Host, chosen: Chosen, opened: () => LedgerService | undefined): PluginTables {
   const { store } = chosen;
@@ -101,11 +89,17 @@ export function register(host: Host, chosen: Chosen, opened: () => LedgerService
   host.keyrings.add(createKeyring(getLedger));
   host.operations.archives.add(createArchive(requireService));
   for (const route of listRoutes(host, chosen, requireService, offer)) host.routes.add(route);
-  for (const command of [
-    ...listCommands(open, { offer, erase: host.operations.erase }),
-    ...listBackupCommands(store, host.dataFolder),
-    createMigrateCommand(open),
-  ])
+  const commands = listCommands(open, { offer, erase: host.operations.erase });
+  for (const command of [...commands, ...listBackupCommands(store, host.dataFolder)])
     host.commands.add(command);
+  // For a cluster that brings the tables up to date before it replaces the first gateway.
+  host.commands.add({
+    name: 'migrate',
+    description: 'make the ledger, or bring its tables up to date, as a start does',
+    async run() {
+      await (await open()).close();
+      return { json: { ok: true }, text: 'The tables of the ledger are up to date.' };
+    },
+  });
   return tables;
 }

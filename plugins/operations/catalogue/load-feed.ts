@@ -4,8 +4,9 @@
  * its bytes, in base64, at the same place with `.sig` behind its name.
  */
 import { createPublicKey, verify, type KeyObject } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { z } from 'zod';
+import { readLimited } from '../../shared/read-limited.ts';
 
 const mostBytes = 16 * 1024 * 1024;
 const mostSignature = 1024;
@@ -64,25 +65,7 @@ async function download(source: string, most: number): Promise<Buffer> {
     await response.body?.cancel();
     throw new Error(`it answers ${response.status}`);
   }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body) {
-    size += chunk.byteLength;
-    if (size > most) throw new Error(`it has more than ${most} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-async function readFromDisk(path: string, most: number): Promise<Buffer> {
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    if (size > most) throw new Error(`it has more than ${most} bytes`);
-    return await file.readFile();
-  } finally {
-    await file.close();
-  }
+  return readLimited(response.body, most);
 }
 
 function toSignatureSource(source: string): string {
@@ -93,7 +76,7 @@ function toSignatureSource(source: string): string {
 }
 
 function read(source: string, most: number): Promise<Buffer> {
-  return isAddress(source) ? download(source, most) : readFromDisk(source, most);
+  return isAddress(source) ? download(source, most) : readLimited(createReadStream(source), most);
 }
 
 async function readSignature(source: string): Promise<Buffer> {

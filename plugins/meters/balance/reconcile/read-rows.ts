@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { getMessage } from '../../../../core/index.ts';
+import { readLimited } from '../../../shared/read-limited.ts';
 import { dayColumns, type Api, type Row } from './vendors.ts';
 
 const mebibyte = 1024 * 1024;
@@ -13,17 +14,6 @@ const mostPages = 400;
 const timeout = 60_000;
 /** A cell, quoted or not, and what ends it. */
 const cellPattern = /(?:"([^"]*(?:""[^"]*)*)"|([^,\r\n]*))(,|\r?\n|\r|$)/gy;
-
-async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder();
-  let [text, size] = ['', 0];
-  for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > longest) throw new Error(`it has more than ${longest / mebibyte} MiB`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text;
-}
 
 /** The rows of a CSV file. A quoted cell may have commas, quotes and several lines. */
 function* readCells(text: string): Generator<readonly string[]> {
@@ -91,7 +81,7 @@ function readPages(text: string): Page[] {
 /** The rows of a file: CSV, or pages of the API as JSON. */
 async function* readFile(file: string): AsyncGenerator<Row> {
   try {
-    const text = await readText(createReadStream(file));
+    const text = String(await readLimited(createReadStream(file), longest));
     yield* file.endsWith('.json') ? readPages(text).flatMap(listRows) : readTable(text);
   } catch (error) {
     throw new Error(`${file}: ${getMessage(error)}`, { cause: error });
@@ -107,7 +97,7 @@ async function fetchPage(url: URL, { variable, getHeaders }: Api): Promise<Page 
     const cause = error instanceof Error ? (error.cause ?? error) : error;
     throw new Error(`${url.origin} could not be reached: ${getMessage(cause)}`, { cause });
   });
-  if (response.ok && response.body) return readPages(await readText(response.body))[0];
+  if (response.ok && response.body) return readPages(String(await readLimited(response.body, longest)))[0];
   const remedy = [401, 403].includes(response.status) ? `: ${variable} has to be an admin key` : '';
   throw new Error(`${url.origin}${url.pathname} replied with status ${response.status}${remedy}`);
 }
