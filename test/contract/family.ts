@@ -226,7 +226,7 @@ function testCrossing(pair: Pair): void {
         // A vendor that writes 0 has not counted.
         const usage = vendor.toUsage(tokens, body);
         const isCounted = usage && Object.values(usage).some((count) => Number(count) > 0);
-        expect(reported).toEqual(isCounted ? [sumCounts(sent.map(() => usage))] : []);
+        expect(reported.slice(-1)).toEqual(isCounted ? [sumCounts(sent.map(() => usage))] : []);
       }),
       runs,
     ));

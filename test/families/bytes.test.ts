@@ -134,7 +134,8 @@ async function findEnd(response: Response) {
 }
 
 /** Each character costs 15,000.1 nano-dollars. */
-const costOfText = BigInt(Math.round(text.input.length * 15_000.1));
+const computeCost = (characters: number): bigint => BigInt(Math.round(characters * 15_000.1));
+const costOfText = computeCost(text.input.length);
 
 it('speech reaches the SDK with the type and bytes of the vendor, and is charged by character', async () => {
   const mp3 = await sdk.audio.speech.create({ model: 'house/voice', ...text });
@@ -156,6 +157,13 @@ it('speech in the JSON of a vendor reaches the SDK as bytes, with what is lost o
   expect(reply.headers.get('content-type')).toBe('audio/mpeg');
   expect(reply.headers.get('x-tollgate-dropped')).toBe('response_format');
   expect(await findEnd(reply)).toMatchObject({ basis: 'usage', revenue: costOfText });
+});
+
+it('a vendor that counts nothing is paid by an estimate of what was asked', async () => {
+  conduct = (response) => sendJson(response, { audio_data: speak(text).toString('base64') });
+  const response = await speakBy('house/recorder');
+  expect(Buffer.from(await response.arrayBuffer())).toEqual(speak(text));
+  expect(await findEnd(response)).toMatchObject({ basis: 'estimate', revenue: costOfText });
 });
 
 it('the demo speaks and hears without a network', async () => {
@@ -223,7 +231,7 @@ it('the gateway holds one piece of a long reply, and takes none while its client
   expect(longest).toBeLessThanOrEqual(65_536);
 });
 
-it('a reply beyond its limit breaks off, and is charged for what was asked', async () => {
+it('a reply beyond its limit breaks off, and is charged for what was spoken', async () => {
   conduct = pour(mostSpeech + 1);
   const response = await speakBy('house/voice');
   await expect(response.arrayBuffer()).rejects.toThrow('terminated');
@@ -238,17 +246,19 @@ it('a reply that the vendor breaks off does not look whole', async () => {
   const response = await speakBy('house/voice');
   await expect(response.arrayBuffer()).rejects.toThrow('terminated');
   expect(gateway.ends.at(-1)).toMatchObject({ type: 'answered', outcome: 'cut' });
-  expect(await findEnd(response)).toMatchObject({ basis: 'estimate', revenue: costOfText });
+  const revenue = computeCost('half of it'.length);
+  expect(await findEnd(response)).toMatchObject({ basis: 'estimate', revenue });
 });
 
-it('a client that leaves ends the work of the vendor, and pays for what it asked', async () => {
+it('a client that leaves ends the work of the vendor, and pays for what was spoken', async () => {
   const [leaving, ended] = [new AbortController(), gateway.ends.length];
-  conduct = (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).write('first');
+  conduct = (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).write('first!');
   const response = await speakBy('house/voice', {}, leaving.signal);
   await response.body?.getReader().read();
   leaving.abort();
   expect((await gateway.ended(ended + 1))[ended]).toMatchObject({ type: 'answered', outcome: 'aborted' });
-  expect(await findEnd(response)).toMatchObject({ basis: 'estimate', revenue: costOfText });
+  const revenue = computeCost('first!'.length);
+  expect(await findEnd(response)).toMatchObject({ basis: 'estimate', revenue });
 });
 
 const errorBody = z.strictObject({ error: z.looseObject({ message: z.string().min(1) }) });

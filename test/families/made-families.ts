@@ -47,7 +47,11 @@ const speechRequest = z.looseObject({
 });
 const knownOfSpeech = new Set(Object.keys(speechRequest.shape));
 
-const countSpoken = ({ input }: SpeechAsk): Usage => ({ input: 0, output: 0, character: input.length });
+const countSpoken = ({ input }: SpeechAsk, bytes = Infinity): Usage => ({
+  input: 0,
+  output: 0,
+  character: Math.min(input.length, bytes),
+});
 
 const speechClient: ClientWire<SpeechAsk, Speech> = {
   match: (method, path) =>
@@ -84,7 +88,7 @@ const speechClient: ClientWire<SpeechAsk, Speech> = {
   ],
 };
 
-/** What OpenAI's wire is like: the reply is bytes, and says nothing of its usage. */
+/** What OpenAI's wire is like: the reply is bytes that say nothing of usage. Here each is a character. */
 const speaking: Wire<SpeechAsk, Speech> = {
   name: 'made-speech',
   errors,
@@ -101,7 +105,12 @@ const speaking: Wire<SpeechAsk, Speech> = {
     read({ type, bytes }, ask, report) {
       if (type === 'audio/midi') throw new GatewayError('upstream_failed', 'The provider sent notes.');
       async function* listen(): AsyncGenerator<Uint8Array> {
-        yield* bytes;
+        let length = 0;
+        for await (const chunk of bytes) {
+          length += chunk.length;
+          report(countSpoken(ask, length));
+          yield chunk;
+        }
         report(countSpoken(ask));
       }
       return { type, bytes: listen() };
@@ -111,7 +120,7 @@ const speaking: Wire<SpeechAsk, Speech> = {
 
 const spoken = z.looseObject({
   audio_data: z.base64().min(1),
-  usage: z.looseObject({ characters: z.int() }),
+  usage: z.looseObject({ characters: z.int() }).optional(),
 });
 
 /** What Mistral's wire is like: the reply is JSON. */
@@ -128,7 +137,7 @@ const recorded: Wire<SpeechAsk, Speech> = {
     const { audio_data: audio, usage } = data;
     return {
       answer: { type: 'audio/mpeg', bytes: [Buffer.from(audio, 'base64')] },
-      usage: { input: 0, output: 0, character: usage.characters },
+      usage: usage && { input: 0, output: 0, character: usage.characters },
     };
   },
 };
