@@ -1,6 +1,13 @@
 /** What is asked of embedding models and what they answer, whatever the wire. */
 import { z } from 'zod';
-import { createFlagReader, GatewayError, type InputSize, type Model } from '../../../core/index.ts';
+import {
+  createFlagReader,
+  GatewayError,
+  toCount,
+  type InputSize,
+  type Model,
+  type Usage,
+} from '../../../core/index.ts';
 import type { Part as BodyPart } from '../../shared/family/wires.ts';
 import { refuse, type Lose } from '../../shared/wire-kit/losses.ts';
 import { countNumbers, readVector, type Vector } from './vectors.ts';
@@ -174,14 +181,18 @@ function countAnswered({ inputs }: EmbeddingAsk, share: Share, index: number): n
   return Math.min(share.inputs, inputs.length - index * share.inputs);
 }
 
-/** Which of the bodies was answered, and how the inputs were split into them. */
-export type Answered = readonly [part: BodyPart | undefined, findShare: (model: Model) => Share];
+/** The count of a vendor that charges the input alone; undefined if it reports none. */
+export function countInput(value: unknown): Usage | undefined {
+  const input = toCount(value);
+  return input === undefined ? undefined : { input, output: 0 };
+}
 
 /** Reads the vectors of a reply. Throws unless there is one, of the right length, for each input. */
 export function readVectors(
   values: readonly unknown[],
   ask: EmbeddingAsk,
-  [part, findShare]: Answered,
+  part: BodyPart | undefined,
+  findShare: (model: Model) => Share,
 ): readonly Vector[] {
   const expected = part ? countAnswered(ask, findShare(part.model), part.index) : ask.inputs.length;
   if (values.length !== expected)
@@ -208,11 +219,6 @@ export function checkLengths(
 }
 
 export type Words = Readonly<Partial<Record<Purpose, string>>>;
-
-/** Reports that a wire has no titles. */
-export function loseTitles({ titles }: EmbeddingAsk, lose: Lose): void {
-  if (titles?.some((title) => title !== undefined)) lose('titles', 'the vendor has no such field');
-}
 
 /** A vendor's word for the purpose; a loss if it has none. */
 export function findWord({ purpose }: EmbeddingAsk, words: Words, lose: Lose): string | undefined {

@@ -14,10 +14,9 @@ import {
   findWord,
   flagsSchema,
   getShare,
-  loseTitles,
+  readVectors,
   requireTexts,
   split,
-  type Answered,
   type EmbeddingAsk,
   type Flags,
   type Input,
@@ -45,7 +44,8 @@ interface Asked extends Settings {
   readonly rest: Fields;
 }
 
-export interface Form extends Pick<EmbeddingWire, 'name' | 'client'>, Partial<Pick<EmbeddingWire, 'errors'>> {
+export interface Form
+  extends Pick<EmbeddingWire, 'name' | 'client' | 'correct'>, Partial<Pick<EmbeddingWire, 'errors'>> {
   /** What the vendor takes at once, unless the catalogue says less. */
   readonly most: Share;
   readonly words?: Words;
@@ -53,23 +53,31 @@ export interface Form extends Pick<EmbeddingWire, 'name' | 'client'>, Partial<Pi
   readonly usualWord?: string;
   readonly hasUser?: true;
   readonly hasTitles?: true;
+  /** Whether it has no base64, whatever the catalogue says. */
+  readonly hasNumbersOnly?: true;
   /** Where it can cut a text that is too long. */
   listCuts?(flags: Flags): readonly ('start' | 'end')[];
   /** The inputs that the model takes. Throws for others. Default: texts. */
   selectInputs?(ask: EmbeddingAsk, model: Model): readonly Input[];
   encodeBody(asked: Asked): Fields;
-  decodeBody(body: unknown, ask: EmbeddingAsk, answered: Answered): ReadAnswer<readonly Vector[]>;
+  decodeBody(body: unknown): ReadAnswer<readonly unknown[]>;
 }
 
 function fitSettings(ask: EmbeddingAsk, form: Form, flags: Flags, lose: Lose): Settings {
-  const { dimensions, truncate, user } = ask;
+  const { dimensions, truncate, user, titles } = ask;
   const { words = {}, usualWord, hasUser, hasTitles, listCuts } = form;
   if (user !== undefined && !hasUser) lose('user', 'the vendor has no such field');
-  if (!hasTitles) loseTitles(ask, lose);
+  if (titles?.some((title) => title !== undefined) && !hasTitles)
+    lose('titles', 'the vendor has no such field');
   const word = findWord(ask, flags.purposes ? words : {}, lose);
   if (word === undefined && usualWord !== undefined)
     lose('purpose', `sent as "${usualWord}", because the vendor needs one`, 'approximated');
-  const settings = { dimensions, user, word: word ?? usualWord, encoding: chooseEncoding(ask) };
+  const settings = {
+    dimensions,
+    user,
+    word: word ?? usualWord,
+    encoding: flags.base64 ? chooseEncoding(ask) : 'float',
+  };
   if (truncate === undefined || truncate === 'none' || listCuts?.(flags).includes(truncate))
     return { ...settings, truncate };
   lose('truncate', 'the vendor does not cut texts so', 'model');
@@ -77,14 +85,18 @@ function fitSettings(ask: EmbeddingAsk, form: Form, flags: Flags, lose: Lose): S
 }
 
 export function defineWire(form: Form): EmbeddingWire {
-  const { name, client, errors = { encodeError, decodeError }, most, selectInputs = requireTexts } = form;
-  const readFlags = createReader(name);
+  const { name, client, correct, errors = { encodeError, decodeError } } = form;
+  const { most, hasNumbersOnly, selectInputs = requireTexts } = form;
+  const read = createReader(name);
+  const readFlags = (model: Model): Flags =>
+    hasNumbersOnly ? { ...read(model), base64: false } : read(model);
   const findShare = (model: Model): Share => getShare(readFlags(model), most);
   return {
     name,
     errors,
     flags: flagsSchema,
     ...(client && { client }),
+    ...(correct && { correct }),
     encode(ask, model, { lose, rest }) {
       const flags = readFlags(model);
       checkDimensions(ask, model, flags);
@@ -95,6 +107,9 @@ export function defineWire(form: Form): EmbeddingWire {
         form.encodeBody({ ...settings, model, flags, inputs, takeTitle, rest }),
       );
     },
-    decode: (body, ask, part) => form.decodeBody(body, ask, [part, findShare]),
+    decode(body, ask, part) {
+      const { answer, usage } = form.decodeBody(body);
+      return { answer: readVectors(answer, ask, part, findShare), usage };
+    },
   };
 }

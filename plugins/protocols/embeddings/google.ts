@@ -7,7 +7,7 @@ import { toCount, type GatewayError, type Model } from '../../../core/index.ts';
 import { decodeError, encodeError } from '../../shared/google/errors.ts';
 import { readList, readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { overlay, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
-import { readVectors, requireTexts, type Input, type Purpose, type Words } from './ask.ts';
+import { requireTexts, type Input, type Purpose, type Words } from './ask.ts';
 import { defineWire } from './define-wire.ts';
 import { client, decodeUsage, purposes } from './google-client.ts';
 
@@ -59,10 +59,10 @@ export const google = defineWire({
     const [single = {}] = requests;
     return flags.inputs === 1 ? single : { requests };
   },
-  decodeBody(body, ask, answered) {
+  decodeBody(body) {
     const { embedding, embeddings = [embedding], usageMetadata } = readObject(body);
-    const values = readList(embeddings).map((each) => readObject(each).values);
-    return { answer: readVectors(values, ask, answered), usage: decodeUsage(readObject(usageMetadata)) };
+    const answer = readList(embeddings).map((each) => readObject(each).values);
+    return { answer, usage: decodeUsage(readObject(usageMetadata)) };
   },
 });
 
@@ -78,12 +78,11 @@ export const predict = defineWire({
     instances: inputs.map((content) => ({ content, task_type: word, title: takeTitle() })),
     parameters: { autoTruncate: truncate === 'end', outputDimensionality: dimensions },
   }),
-  decodeBody(body, ask, answered) {
+  decodeBody(body) {
     const found = readObjects(readObject(body).predictions).map(({ embeddings }) => readObject(embeddings));
     const counts = found.map(({ statistics }) => toCount(readObject(statistics).token_count));
     const input = counts.reduce<number>((total, count) => total + (count ?? 0), 0);
-    const values = found.map((each) => each.values);
     const usage = counts.includes(undefined) ? undefined : { input, output: 0 };
-    return { answer: readVectors(values, ask, answered), usage };
+    return { answer: found.map(({ values }) => values), usage };
   },
 });

@@ -4,36 +4,29 @@
  * Cohere, Voyage and NVIDIA send them.
  */
 import { z } from 'zod';
-import { GatewayError, toCount, type Model, type Usage } from '../../../core/index.ts';
-import type { ClientWire, ReadAnswer, Wire } from '../../shared/family/wires.ts';
-import { decodeError, encodeError } from '../../shared/openai/errors.ts';
+import { GatewayError, toCount } from '../../../core/index.ts';
+import type { ClientWire, ReadAnswer } from '../../shared/family/wires.ts';
 import { mostTexts, readTexts } from '../../shared/openai/texts.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
-import { readLabels } from '../../shared/wire-kit/read-call.ts';
+import { matchPost, readLabels } from '../../shared/wire-kit/read-call.ts';
 import { readList, readObject, readObjects } from '../../shared/wire-kit/values.ts';
 import { overlay, pickUnread, type Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import { allowInteger, checkWire, modelId } from '../../shared/wire-kit/wire-check.ts';
 import {
-  checkDimensions,
-  chooseEncoding,
+  countInput,
   createReader,
-  flagsSchema,
   getShare,
-  loseTitles,
   measureInputs,
-  readVectors,
   requireTexts,
-  split,
-  type Answered,
   type EmbeddingAsk,
   type Input,
   type Purpose,
-  type Share,
 } from './ask.ts';
+import { defineWire } from './define-wire.ts';
 import { encodeVector, quicklyWritten, readVector, writeVector, type Vector } from './vectors.ts';
 
 export const wireName = 'embeddings';
-export const readFlags = createReader(wireName);
+const readFlags = createReader(wireName);
 
 const isEncoded = (input: Input): boolean => typeof input === 'string' || typeof input[0] === 'number';
 
@@ -72,10 +65,8 @@ export const request = z.looseObject({
 
 const known = new Set(Object.keys(request.shape));
 
-export const paths: ReadonlySet<string> = new Set(['/v1/embeddings', '/embeddings']);
-
 const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
-  match: (method, path) => (method === 'POST' && paths.has(path) ? { operation: 'generate' } : undefined),
+  match: matchPost('/v1/embeddings', '/embeddings'),
   read(body) {
     const wire = checkWire(request, body);
     const inputs = readInputs(wire.input) ?? [];
@@ -132,11 +123,6 @@ function takesAsIs(
   );
 }
 
-export function decodeUsage(wire: Fields): Usage | undefined {
-  const input = toCount(wire.prompt_tokens) ?? toCount(wire.total_tokens);
-  return input === undefined ? undefined : { input, output: 0 };
-}
-
 /** The items in the order of their indexes, which are numbers from 0, or missing. */
 function sortByIndex(items: readonly Fields[]): readonly Fields[] {
   const sorted: Fields[] = [];
@@ -150,43 +136,31 @@ function sortByIndex(items: readonly Fields[]): readonly Fields[] {
 }
 
 /** Decodes a list of vectors in OpenAI's form. */
-export function decodeList(
-  body: unknown,
-  ask: EmbeddingAsk,
-  answered: Answered,
-): ReadAnswer<readonly Vector[]> {
+export function decodeList(body: unknown): ReadAnswer<readonly unknown[]> {
   const { data, usage } = readObject(body);
-  const vectors = sortByIndex(readList(data).map(readObject)).map(({ embedding }) => embedding);
-  return { answer: readVectors(vectors, ask, answered), usage: decodeUsage(readObject(usage)) };
+  const { prompt_tokens: prompt, total_tokens: total } = readObject(usage);
+  return {
+    answer: sortByIndex(readList(data).map(readObject)).map(({ embedding }) => embedding),
+    usage: countInput(prompt) ?? countInput(total),
+  };
 }
 
-const findShare = (model: Model): Share => getShare(readFlags(model), { inputs: mostTexts });
-
-export const openai: Wire<EmbeddingAsk, readonly Vector[]> = {
+export const openai = defineWire({
   name: wireName,
-  errors: { encodeError, decodeError },
-  flags: flagsSchema,
   client,
-  encode(ask, model, { lose, rest }) {
-    const flags = readFlags(model);
-    checkDimensions(ask, model, flags);
-    loseTitles(ask, lose);
-    const { dimensions, purpose, truncate, user } = ask;
-    if (purpose !== undefined) lose('purpose', 'the vendor does not tell purposes apart', 'model');
-    if (truncate !== undefined && truncate !== 'none')
-      lose('truncate', 'the vendor refuses texts that are too long', 'model');
-    const inputs = flags.tokens && ask.inputs.every(isEncoded) ? ask.inputs : requireTexts(ask, model);
-    return split(inputs, findShare(model)).map((input) =>
-      overlay(rest, {
-        model: model.upstream,
-        input,
-        dimensions,
-        encoding_format: flags.base64 ? chooseEncoding(ask) : undefined,
-        user,
-      }),
-    );
-  },
-  decode: (body, ask, part) => decodeList(body, ask, [part, findShare]),
+  most: { inputs: mostTexts },
+  hasUser: true,
+  selectInputs: (ask, model) =>
+    readFlags(model).tokens && ask.inputs.every(isEncoded) ? ask.inputs : requireTexts(ask, model),
+  encodeBody: ({ model, flags, inputs, dimensions, encoding, user, rest }) =>
+    overlay(rest, {
+      model: model.upstream,
+      input: inputs,
+      dimensions,
+      encoding_format: flags.base64 ? encoding : undefined,
+      user,
+    }),
+  decodeBody: decodeList,
   correct(text, { encoding }) {
     // LM Studio and others write numbers whatever they are asked for.
     if (encoding === 'float' || !/"embedding"\s*:\s*\[/.test(text)) return text;
@@ -196,4 +170,4 @@ export const openai: Wire<EmbeddingAsk, readonly Vector[]> = {
     const data = items.map((item) => ({ ...item, embedding: encodeVector(readVector(item.embedding)) }));
     return JSON.stringify({ ...reply, data });
   },
-};
+});
