@@ -33,16 +33,10 @@ export const embeddings = defineFamily<EmbeddingAsk, readonly Vector[]>({
     wire: wireName,
     model: {
       id: 'demo/embed',
-      created: '2026-11-27',
       upstream: 'embed',
       name: 'Demo Embed',
       description: 'Makes vectors offline from the hashes of texts; its small price is real to the ledger.',
-      contextLength: 8192,
-      outputLimit: 1,
-      input: ['text'],
-      output: ['embeddings'],
       price: { input: '0.02', output: '0' },
-      protocols: [wireName],
       capabilities: {
         // It makes the vectors of a hundred texts in a few milliseconds.
         wire: { [wireName]: { dimensions: { least: 1, most: 3072 }, tokens: true, inputs: 100 } },

@@ -27,16 +27,10 @@ export const moderations = defineFamily<ModerationAsk, Verdicts>({
     wire: wire.name,
     model: {
       id: 'demo/guard',
-      created: '2026-11-27',
       upstream: 'guard',
       name: 'Demo Guard',
       description: 'Flags texts offline by a few words, for nothing.',
-      contextLength: 8192,
-      outputLimit: 1,
-      input: ['text'],
-      output: ['categories'],
       free: true,
-      protocols: [wire.name],
     },
     answer(ask) {
       const texts = listTexts(ask);

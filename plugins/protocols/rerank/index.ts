@@ -30,17 +30,11 @@ export const rerank = defineFamily<RerankAsk, readonly Result[]>({
     wire: wireName,
     model: {
       id: 'demo/rank',
-      created: '2026-11-27',
       upstream: 'rank',
       name: 'Demo Rank',
       description:
         'Scores documents offline by the words they share with the query, at a small price that is real.',
-      contextLength: 8192,
-      outputLimit: 1,
-      input: ['text'],
-      output: ['scores'],
       price: { input: '0', output: '0', search: '0.001' },
-      protocols: [wireName],
     },
     answer(ask) {
       const { query, texts } = ask;

@@ -227,9 +227,12 @@ async function answerDemo<Ask extends object, Answer>(
   return { status: 200, headers, body: write() };
 }
 
+const usualFacts = { created: '2026-11-27', contextLength: 8192, outputLimit: 1, input: ['text'] };
+
 /** Offers the demo model, if the demo is among the plugins. */
 function offerDemo<Ask extends object, Answer>(host: Host, family: Family<Ask, Answer>): void {
-  const { demo } = family;
+  const { demo, makes } = family;
+  const { model } = demo;
   const wire = family.wires.find(({ name }) => name === demo.wire);
   if (!wire?.client) throw new Error(`The demo of ${family.name} needs a wire that clients speak.`);
   const { client } = wire;
@@ -241,7 +244,9 @@ function offerDemo<Ask extends object, Answer>(host: Host, family: Family<Ask, A
   host.onApplied(() => {
     if (!host.providers.find('demo')) return;
     host.providers.add(provider);
-    host.catalog.offer(provider, [checkModel(demo.model)]);
+    host.catalog.offer(provider, [
+      checkModel({ ...usualFacts, output: [makes], protocols: [wire.name], ...model }),
+    ]);
     host.hooks.dispatch.tapPromise(`${family.name}-demo`, (request, { attempt, id }) => {
       if (attempt.target.provider !== provider) return undefined;
       attempt.sent = true;

@@ -146,7 +146,8 @@ export interface WriteContext extends Pick<ReplyContext, 'id' | 'model' | 'creat
 }
 
 export interface Demo<Ask, Answer> {
-  readonly model: ModelFacts;
+  /** The kit states the rest: what it makes, by which wire, and usual limits. */
+  readonly model: Partial<ModelFacts> & Pick<ModelFacts, 'id' | 'upstream' | 'name' | 'description'>;
   /** The name of the wire by which it is asked. */
   readonly wire: string;
   answer(ask: Ask): { readonly answer: Answer; readonly usage: Usage };
