@@ -58,12 +58,10 @@ export function retarget({ call, model, outputLimit }: Retarget): readonly Edit[
 /** Describes the endpoint for the OpenAPI document. Fields that providers add pass too. */
 export async function describeCalls(path: string): Promise<CallDescription[]> {
   const { count, describePost } = await import('../../shared/wire-kit/reply-schemas.ts');
-  const prompt = z
-    .union([z.string(), z.array(z.string()), z.array(z.int()), z.array(z.array(z.int()))])
-    .meta({ description: 'Several prompts and numbers of tokens are for models that complete texts.' });
-  const body = request
-    .extend({ prompt })
-    .meta({ title: 'CompletionRequest', examples: [{ model: 'demo/echo', prompt: 'Once', max_tokens: 32 }] });
+  const body = request.meta({
+    title: 'CompletionRequest',
+    examples: [{ model: 'demo/echo', prompt: 'Once', max_tokens: 32 }],
+  });
   const choice = z.looseObject({
     text: z.string(),
     index: count,

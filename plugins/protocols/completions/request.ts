@@ -11,7 +11,7 @@ import {
   type Model,
   type UpstreamSide,
 } from '../../../core/index.ts';
-import { mostTexts, readTexts } from '../../shared/openai/texts.ts';
+import { allowTexts, readTexts } from '../../shared/openai/texts.ts';
 import { fitLimit } from '../../shared/wire-kit/fit-to-model.ts';
 import { listForeignFields } from '../../shared/wire-kit/foreign-fields.ts';
 import { collectLosses, refuse, refusePart, type Lose } from '../../shared/wire-kit/losses.ts';
@@ -29,10 +29,6 @@ import { allowInteger, allowNumber, modelId } from '../../shared/wire-kit/wire-c
 export const protocolName = 'completions';
 const bag = createBag(protocolName);
 
-const promptText =
-  `a text, an array of at most ${mostTexts} texts, the numbers of the tokens of one text, or an array of ` +
-  'such arrays';
-
 const stop = z.union(
   [z.string(), z.array(z.string()).max(16)],
   'a string, or an array of at most 16 strings',
@@ -41,7 +37,7 @@ const stop = z.union(
 /** The body of a client. Unknown fields pass, `null` means unset. */
 export const request = z.looseObject({
   model: modelId,
-  prompt: z.unknown().refine((value) => readTexts(value) !== undefined, promptText),
+  prompt: allowTexts('a text', 'Several, and numbers of tokens, are for models that complete texts.'),
   suffix: z.string().nullish(),
   max_tokens: allowInteger(0, Number.MAX_SAFE_INTEGER).nullish(),
   temperature: allowNumber(0, 2).nullish(),

@@ -1,13 +1,6 @@
 /** What is asked of embedding models and what they answer, whatever the wire. */
 import { z } from 'zod';
-import {
-  createFlagReader,
-  GatewayError,
-  toCount,
-  type InputSize,
-  type Model,
-  type Usage,
-} from '../../../core/index.ts';
+import { GatewayError, toCount, type InputSize, type Model, type Usage } from '../../../core/index.ts';
 import type { Part as BodyPart } from '../../shared/family/wires.ts';
 import { refuse, type Lose } from '../../shared/wire-kit/losses.ts';
 import { countNumbers, readVector, type Vector } from './vectors.ts';
@@ -74,11 +67,6 @@ export const flagsSchema = z.strictObject({
   purposes: z.boolean().default(true),
 });
 export type Flags = z.output<typeof flagsSchema>;
-
-export function createReader(wire: string): (model: Pick<Model, 'capabilities'>) => Flags {
-  const read = createFlagReader(wire, flagsSchema);
-  return ({ capabilities }) => read(capabilities);
-}
 
 /** Throws if the model has no vectors of the length that is asked for. */
 export function checkDimensions(
@@ -187,6 +175,9 @@ export function countInput(value: unknown): Usage | undefined {
   return input === undefined ? undefined : { input, output: 0 };
 }
 
+const buildFault = (sent: string): GatewayError =>
+  new GatewayError('upstream_failed', `The provider sent ${sent}.`);
+
 /** Reads the vectors of a reply. Throws unless there is one, of the right length, for each input. */
 export function readVectors(
   values: readonly unknown[],
@@ -195,11 +186,7 @@ export function readVectors(
   findShare: (model: Model) => Share,
 ): readonly Vector[] {
   const expected = part ? countAnswered(ask, findShare(part.model), part.index) : ask.inputs.length;
-  if (values.length !== expected)
-    throw new GatewayError(
-      'upstream_failed',
-      `The provider sent ${values.length} vectors for ${expected} inputs.`,
-    );
+  if (values.length !== expected) throw buildFault(`${values.length} vectors for ${expected} inputs`);
   return checkLengths(values.map(readVector), ask);
 }
 
@@ -212,10 +199,7 @@ export function checkLengths(
   const length = dimensions ?? (first && countNumbers(first));
   const wrong = vectors.find((vector) => countNumbers(vector) !== length);
   if (wrong === undefined) return vectors;
-  throw new GatewayError(
-    'upstream_failed',
-    `The provider sent a vector of ${countNumbers(wrong)} dimensions where ${length} were expected.`,
-  );
+  throw buildFault(`a vector of ${countNumbers(wrong)} dimensions where ${length} were expected`);
 }
 
 export type Words = Readonly<Partial<Record<Purpose, string>>>;

@@ -2,7 +2,7 @@
  * Makes a wire of what its vendor has. What a call asks for besides is reported as lost, and its inputs are
  * split into requests that the vendor takes.
  */
-import type { Model } from '../../../core/index.ts';
+import { createFlagReader, type Model } from '../../../core/index.ts';
 import type { ReadAnswer, Wire } from '../../shared/family/wires.ts';
 import { decodeError, encodeError } from '../../shared/openai/errors.ts';
 import type { Lose } from '../../shared/wire-kit/losses.ts';
@@ -10,7 +10,6 @@ import type { Fields } from '../../shared/wire-kit/vendor-bag.ts';
 import {
   checkDimensions,
   chooseEncoding,
-  createReader,
   findWord,
   flagsSchema,
   getShare,
@@ -87,9 +86,9 @@ function fitSettings(ask: EmbeddingAsk, form: Form, flags: Flags, lose: Lose): S
 export function defineWire(form: Form): EmbeddingWire {
   const { name, client, correct, errors = { encodeError, decodeError } } = form;
   const { most, hasNumbersOnly, selectInputs = requireTexts } = form;
-  const read = createReader(name);
-  const readFlags = (model: Model): Flags =>
-    hasNumbersOnly ? { ...read(model), base64: false } : read(model);
+  const read = createFlagReader(name, flagsSchema);
+  const readFlags = ({ capabilities }: Model): Flags =>
+    hasNumbersOnly ? { ...read(capabilities), base64: false } : read(capabilities);
   const findShare = (model: Model): Share => getShare(readFlags(model), most);
   return {
     name,

@@ -3,7 +3,7 @@
  * `batchEmbedContents`; https://ai.google.dev/api/embeddings. Its SDK sends batches, by `/v1` or `/v1beta`.
  */
 import { z } from 'zod';
-import { toCount, type Match, type Usage } from '../../../core/index.ts';
+import { toCount, type CallDescription, type Match, type Usage } from '../../../core/index.ts';
 import type { ClientWire, ReadAsk } from '../../shared/family/wires.ts';
 import { encodeModalities, readModality } from '../../shared/google/modalities.ts';
 import { readSpelling } from '../../shared/google/spelling.ts';
@@ -63,12 +63,12 @@ const single = z.looseObject({
   embedContentConfig: z.looseObject(settings).nullish(),
 });
 
-export const singleBody = single.extend({ provider: providerObject.nullish() });
+const singleBody = single.extend({ provider: providerObject.nullish() });
 
 /** Google's limit. */
 const mostRequests = 100;
 
-export const batchBody = z.looseObject({
+const batchBody = z.looseObject({
   requests: z.array(single).min(1).max(mostRequests),
   provider: providerObject.nullish(),
 });
@@ -210,6 +210,31 @@ function encodeUsage({ input = 0, inputImage, inputAudio, inputVideo }: Usage): 
   return { promptTokenCount: input, totalTokenCount: input, promptTokensDetails: details };
 }
 
+async function describeCalls(): Promise<CallDescription[]> {
+  const { count, describePost } = await import('../../shared/wire-kit/reply-schemas.ts');
+  const fault = z.looseObject({ code: z.int(), message: z.string(), status: z.string() });
+  const error = z.object({ error: fault }).meta({ title: 'EmbedContentError' });
+  const embedding = z.looseObject({ values: z.array(z.number()) });
+  const usageMetadata = z.looseObject({ promptTokenCount: count, totalTokenCount: count });
+  const content = { parts: [{ text: 'A lighthouse' }] };
+  const path = '/beta/v1beta/models/{model}';
+  const single = {
+    path: `${path}:embedContent`,
+    summary: 'Make one vector of a content',
+    body: singleBody.meta({ title: 'EmbedContentRequest', examples: [{ content }] }),
+    reply: z.looseObject({ embedding, usageMetadata }).meta({ title: 'EmbedContentResponse' }),
+  };
+  const batch = {
+    path: `${path}:batchEmbedContents`,
+    summary: 'Make a vector of each content',
+    body: batchBody.meta({ title: 'BatchEmbedContentsRequest', examples: [{ requests: [{ content }] }] }),
+    reply: z
+      .looseObject({ embeddings: z.array(embedding), usageMetadata })
+      .meta({ title: 'BatchEmbedContentsResponse' }),
+  };
+  return [single, batch].map((call) => describePost({ ...call, error }));
+}
+
 export const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
   match: matchPath,
   read: readBody,
@@ -225,7 +250,7 @@ export const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
     }
     yield `${text}${isAlone ? '' : ']'},"usageMetadata":${JSON.stringify(encodeUsage(usage))}}`;
   },
-  describeCalls: async () => (await import('./description.ts')).describeGoogle(),
+  describeCalls,
   describeAbilities: async () =>
     (await import('./abilities.json', { with: { type: 'json' } })).default.google,
   address: { client: '@google/genai', path: '/beta' },

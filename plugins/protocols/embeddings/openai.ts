@@ -4,9 +4,9 @@
  * Cohere, Voyage and NVIDIA send them.
  */
 import { z } from 'zod';
-import { GatewayError, toCount } from '../../../core/index.ts';
+import { createFlagReader, GatewayError, toCount } from '../../../core/index.ts';
 import type { ClientWire, ReadAnswer } from '../../shared/family/wires.ts';
-import { mostTexts, readTexts } from '../../shared/openai/texts.ts';
+import { allowTexts, mostTexts, readTexts } from '../../shared/openai/texts.ts';
 import { providerObject, readPreferences } from '../../shared/wire-kit/provider-object.ts';
 import { matchPost, readLabels } from '../../shared/wire-kit/read-call.ts';
 import { readList, readObject, readObjects } from '../../shared/wire-kit/values.ts';
@@ -14,11 +14,12 @@ import { overlay, pickUnread, type Fields } from '../../shared/wire-kit/vendor-b
 import { allowInteger, checkWire, modelId } from '../../shared/wire-kit/wire-check.ts';
 import {
   countInput,
-  createReader,
+  flagsSchema,
   getShare,
   measureInputs,
   requireTexts,
   type EmbeddingAsk,
+  type Flags,
   type Input,
   type Purpose,
 } from './ask.ts';
@@ -26,20 +27,14 @@ import { defineWire } from './define-wire.ts';
 import { encodeVector, quicklyWritten, readVector, writeVector, type Vector } from './vectors.ts';
 
 export const wireName = 'embeddings';
-const readFlags = createReader(wireName);
+const readFlags = createFlagReader(wireName, flagsSchema);
 
 const isEncoded = (input: Input): boolean => typeof input === 'string' || typeof input[0] === 'number';
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-const readInputs = (value: unknown): readonly Input[] | undefined => readTexts(value, isText);
-
-const inputText =
-  `a text that is not empty, an array of at most ${mostTexts} of them, the numbers of the tokens of one ` +
-  'text, or an array of such arrays';
-
 /** The words of Cohere, Voyage, Jina and NVIDIA, and those of the gateway. */
-export const purposesByWord: Readonly<Record<string, Purpose>> = {
+const purposesByWord: Readonly<Record<string, Purpose>> = {
   query: 'query',
   search_query: 'query',
   document: 'document',
@@ -52,9 +47,9 @@ export const purposesByWord: Readonly<Record<string, Purpose>> = {
 
 const truncations = { NONE: 'none', START: 'start', END: 'end' } as const;
 
-export const request = z.looseObject({
+const request = z.looseObject({
   model: modelId,
-  input: z.unknown().refine((value) => readInputs(value) !== undefined, inputText),
+  input: allowTexts('a text that is not empty', 'Numbers of tokens are for models that take them.', isText),
   dimensions: allowInteger(1, 65_536).nullish(),
   encoding_format: z.enum(['float', 'base64']).nullish(),
   input_type: z.literal(Object.keys(purposesByWord)).nullish(),
@@ -69,7 +64,7 @@ const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
   match: matchPost('/v1/embeddings', '/embeddings'),
   read(body) {
     const wire = checkWire(request, body);
-    const inputs = readInputs(wire.input) ?? [];
+    const inputs: readonly Input[] = readTexts(wire.input, isText) ?? [];
     const { dimensions, encoding_format: encoding, input_type: word, truncate, user } = wire;
     const ask: EmbeddingAsk = {
       inputs,
@@ -86,7 +81,7 @@ const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
       size: measureInputs(inputs),
       labels: readLabels(wire),
       rest: pickUnread(wire, known),
-      suits: (model) => takesAsIs(ask, readFlags(model)),
+      suits: (model) => takesAsIs(ask, readFlags(model.capabilities)),
     };
   },
   fieldNames: { inputs: 'input', purpose: 'input_type' },
@@ -104,15 +99,31 @@ const client: ClientWire<EmbeddingAsk, readonly Vector[]> = {
     yield `${text}],"model":${JSON.stringify(model)},"usage":${JSON.stringify(counts)}}`;
   },
   address: { client: 'openai', path: '/v1' },
-  describeCalls: async () => (await import('./description.ts')).describeOpenai(),
+  async describeCalls() {
+    const { count, describePost } = await import('../../shared/wire-kit/reply-schemas.ts');
+    const embedding = z.union([z.array(z.number()), z.string()]);
+    const item = z.looseObject({ object: z.literal('embedding'), index: count, embedding });
+    const reply = z.looseObject({
+      object: z.literal('list'),
+      data: z.array(item),
+      model: z.string(),
+      usage: z.looseObject({ prompt_tokens: count, total_tokens: count }),
+    });
+    const examples = [{ model: 'demo/embed', input: ['A lighthouse', 'A harbour'] }];
+    return [
+      describePost({
+        path: '/v1/embeddings',
+        summary: 'Make vectors of texts',
+        body: request.meta({ title: 'EmbeddingRequest', examples }),
+        reply: reply.meta({ title: 'EmbeddingResult' }),
+      }),
+    ];
+  },
   describeAbilities: async () =>
     (await import('./abilities.json', { with: { type: 'json' } })).default.openai,
 };
 
-function takesAsIs(
-  { inputs, encoding, purpose, truncate }: EmbeddingAsk,
-  flags: ReturnType<typeof readFlags>,
-): boolean {
+function takesAsIs({ inputs, encoding, purpose, truncate }: EmbeddingAsk, flags: Flags): boolean {
   const { tokens, base64 } = flags;
   return (
     inputs.length <= getShare({ ...flags, base64: encoding === 'base64' }, { inputs: mostTexts }).inputs &&
@@ -151,7 +162,9 @@ export const openai = defineWire({
   most: { inputs: mostTexts },
   hasUser: true,
   selectInputs: (ask, model) =>
-    readFlags(model).tokens && ask.inputs.every(isEncoded) ? ask.inputs : requireTexts(ask, model),
+    readFlags(model.capabilities).tokens && ask.inputs.every(isEncoded)
+      ? ask.inputs
+      : requireTexts(ask, model),
   encodeBody: ({ model, flags, inputs, dimensions, encoding, user, rest }) =>
     overlay(rest, {
       model: model.upstream,

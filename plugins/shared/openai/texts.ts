@@ -3,6 +3,8 @@
  * several.
  */
 
+import { z } from 'zod';
+
 /** A text, or the numbers of its tokens. */
 export type TextOrTokens = string | readonly number[];
 
@@ -28,4 +30,19 @@ export function readTexts(value: unknown, isText = isAnyText): readonly TextOrTo
     0,
   );
   return tokens <= mostTokens && value.every(isTokens) ? value : undefined;
+}
+
+const [text, tokens] = [{ type: 'string' }, { type: 'array', items: { type: 'integer' } }];
+const lists = [text, tokens].map((items) => ({ type: 'array', items }));
+
+/** The schema of such a field. `one` names a text. A union of zod would read a million tokens twice. */
+export function allowTexts(one: string, description: string, isText = isAnyText): z.ZodUnknown {
+  const others = `an array of at most ${mostTexts} of them, the numbers of the tokens of one text`;
+  return z
+    .unknown()
+    .refine(
+      (value) => readTexts(value, isText) !== undefined,
+      `${one}, ${others}, or an array of such arrays`,
+    )
+    .meta({ anyOf: [text, tokens, ...lists], description });
 }
