@@ -5,10 +5,11 @@ function isNumber(cell: string): boolean {
   return cell === '' || /^-?\d[\d.]*$/.test(cell);
 }
 
-/** One fact a line, its name before it; further lines of a fact stand below its first. */
+/** A fact a line with its name before it, if there is one; its further lines stand below its first. */
 export function formatFacts(facts: Readonly<Record<string, string>>): string {
-  const width = Object.keys(facts).reduce((most, { length }) => Math.max(most, length), 0);
-  return Object.entries(facts)
+  const shown = Object.entries(facts).filter(([, value]) => value !== '');
+  const width = shown.reduce((most, [{ length }]) => Math.max(most, length), 0);
+  return shown
     .map(([name, value]) => `${name.padEnd(width)}  ${value.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`)
     .map((line) => line.trimEnd())
     .join('\n');

@@ -34,24 +34,15 @@ export function signWithKey(
   if (!isReference(text)) return signWithHeaders(build(text));
   const secret = openSecret(text, plainSecret);
   const refused = new LRUCache<string, true>(resting);
-  const show = (request: UpstreamRequest, key: string): UpstreamRequest => ({
-    ...request,
-    headers: { ...request.headers, ...build(key) },
-  });
+  const show = (request: UpstreamRequest, key: string) => signWithHeaders(build(key)).sign(request);
   const hasKey = ({ headers }: UpstreamRequest, key: string): boolean =>
     Object.entries(build(key)).every(([name, value]) => headers[name] === value);
-  const read = async (): Promise<readonly [string, ...string[]]> => {
-    try {
-      return await secret.read();
-    } catch (error) {
-      throw new GatewayError('upstream_failed', `The key of the provider "${provider}" cannot be read.`, {
-        cause: getMessage(error),
-      });
-    }
-  };
   return {
     async sign(request) {
-      const keys = await read();
+      const keys = await Promise.try(() => secret.read()).catch((error: unknown) => {
+        const fault = `The key of the provider "${provider}" cannot be read.`;
+        throw new GatewayError('upstream_failed', fault, { cause: getMessage(error) });
+      });
       return show(request, keys.find((key) => !refused.has(key)) ?? keys[0]);
     },
     async renew(request) {

@@ -288,13 +288,13 @@ export const statedBudget = defineOperation({
     const keys = scope === 'key' ? await findKeys(ledger.store, subject) : [];
     const [key, other] = keys.filter(({ rotatedTo }) => rotatedTo === undefined);
     if (other) throw buildRefusal('conflict', `several keys are called "${subject}": name one by its id`);
-    const order = { ...named, subject: key?.id ?? subject, ...toShown(terms) };
-    const params = { budget: `${scope}:${order.subject}:${per}` };
+    const after = toShown(terms);
+    const order = { ...named, ...after, subject: key?.id ?? subject };
     return applyState({
       kind: 'budget',
       name,
       dryRun: isDry,
-      after: toShown(terms),
+      after,
       async find() {
         const found = await listBudgets(ledger.store, scope, order.subject);
         const known = found.find((each) => each.per === per);
@@ -305,6 +305,7 @@ export const statedBudget = defineOperation({
         const clocks = `the budget ${String(known.id)} counts by the clocks of ${String(known.zone)}`;
         if (known.zone !== undefined && zone !== undefined)
           throw buildRefusal('conflict', `${clocks}; delete it to count by others`, 'zone');
+        const params = { budget: String(known.id) };
         if (!isDry) await change.run(ledger, { params, input: changed });
       },
     });

@@ -17,7 +17,7 @@ function joinWords(words: readonly (string | null | undefined | false)[]): strin
 
 function listFacts(call: Details): Record<string, string> {
   const { key, key_name: name, error, first_event_ms: first, refunded, rule } = call;
-  const known = {
+  return {
     call: call.id,
     ended: joinWords([
       call.ended,
@@ -42,7 +42,6 @@ function listFacts(call: Details): Record<string, string> {
       refunded !== null && `${refunded} refunded`,
     ]),
   };
-  return Object.fromEntries(Object.entries(known).filter(([, value]) => value !== ''));
 }
 
 /** A table below a line that names it; nothing without rows. */

@@ -355,6 +355,9 @@ async function findNamed(store: Store, account: string, name: string): Promise<K
   throw buildRefusal('conflict', `the account "${account}" has two keys "${name}": rename one of ${ids}`);
 }
 
+/** A repository may state keys that have expired. */
+const anyExpiry = moment.transform((at): string => toIso(at)).nullish();
+
 export const statedKey = defineOperation({
   ...stating,
   route: 'PUT /admin/keys/:key',
@@ -362,15 +365,7 @@ export const statedKey = defineOperation({
   details: `${stating.details} Only the reply that makes it has its secret.`,
   input: keyChange.omit({ name: true }).extend({
     account: accountName,
-    // A repository may state keys that have expired.
-    limits: limits
-      .extend({
-        expires: moment
-          .transform((at) => toIso(at))
-          .nullable()
-          .optional(),
-      })
-      .optional(),
+    limits: limits.extend({ expires: anyExpiry }).optional(),
     dryRun,
   }),
   async run(ledger, { account, dryRun: isDry, ...terms }, { key }) {

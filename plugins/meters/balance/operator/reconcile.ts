@@ -55,10 +55,10 @@ function compareParts(parts: readonly Part[], percent: number) {
   const counted = new Set(bills.flatMap(({ input, output, name }) => (input + output > 0 ? name : [])));
   const isClose = (theirs: number, own: number, most: number): boolean =>
     Math.abs(theirs - own) <= Math.max(most, (Math.abs(theirs) * percent) / 100);
-  const days = Map.groupBy(parts, ({ day }) => day);
-  const sides = new Map([...days].map(([day, group]) => [day, new Set(group.map(({ side }) => side)).size]));
+  const sides = new Set(parts.map(({ day, side }) => `${day} ${side}`));
+  const isLonely = (day: string): boolean => !sides.has(`${day} bill`) || !sides.has(`${day} ledger`);
   // A day that one side lacks is compared as a whole.
-  const groups = Map.groupBy(parts, ({ day, name }) => (sides.get(day) === 2 ? `${day} ${name}` : day));
+  const groups = Map.groupBy(parts, ({ day, name }) => (isLonely(day) ? day : `${day} ${name}`));
   return [...groups.keys()].toSorted().flatMap((key) => {
     const group = groups.get(key) ?? [];
     const { day = '', name = '' } = group[0] ?? {};

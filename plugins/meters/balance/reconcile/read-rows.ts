@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { getMessage } from '../../../../core/index.ts';
 import { readLimited } from '../../../shared/read-limited.ts';
-import { dayColumns, type Api, type Row } from './vendors.ts';
+import { dayFields, type Api, type Row } from './vendors.ts';
 
 const mebibyte = 1024 * 1024;
 /** Of a file, and of a page of an API. */
@@ -46,17 +46,15 @@ function* readTable(text: string): Generator<Row> {
       yield { ...facts, ...Object.fromEntries(columns.map((name, place) => [name, cells[place] ?? ''])) };
     else if (cells[0] === 'Currency') facts.currency = cells[1] ?? '';
     else if (lines > mostBefore) break;
-    else if (cells.map(nameColumn).some((name) => dayColumns.includes(name))) columns = cells.map(nameColumn);
+    else if (cells.map(nameColumn).some((name) => dayFields.includes(name))) columns = cells.map(nameColumn);
   }
-  if (!columns) throw new Error(`it has no column with days, named ${dayColumns.join(', ')}`);
+  if (!columns) throw new Error(`it has no column with days, named ${dayFields.join(', ')}`);
 }
 
 const pageSchema = z.object({
   data: z.array(z.looseObject({ results: z.array(z.looseObject({})) })),
   next_page: z.string().nullish(),
 });
-type Page = z.output<typeof pageSchema>;
-
 function flattenCells(value: object, prefix = ''): [string, string][] {
   return Object.entries(value).flatMap(([name, each]: [string, unknown]) => {
     if (typeof each === 'object' && each !== null) return flattenCells(each, `${prefix}${name}_`);
@@ -64,31 +62,30 @@ function flattenCells(value: object, prefix = ''): [string, string][] {
   });
 }
 
-function listRows({ data }: Page): Row[] {
-  return data.flatMap(({ results, ...bucket }) =>
-    results.map((result) => Object.fromEntries(flattenCells({ ...bucket, ...result }))),
-  );
-}
-
-/** A page of an API, or a list of pages. */
-function readPages(text: string): Page[] {
+/** The rows of a page of an API, or of a list of pages, and where the next page is. */
+function readPages(text: string) {
   const value: unknown = JSON.parse(text);
-  const { data } = z.array(pageSchema).safeParse([value].flat());
-  if (!data) throw new Error('it is no page of a usage API, and no list of pages');
-  return data;
+  const { data: pages } = z.array(pageSchema).safeParse([value].flat());
+  if (!pages) throw new Error('it is no page of a usage API, and no list of pages');
+  const rows = pages.flatMap(({ data }) =>
+    data.flatMap(({ results, ...bucket }) =>
+      results.map((result): Row => Object.fromEntries(flattenCells({ ...bucket, ...result }))),
+    ),
+  );
+  return { rows, next: pages.at(-1)?.next_page };
 }
 
 /** The rows of a file: CSV, or pages of the API as JSON. */
 async function* readFile(file: string): AsyncGenerator<Row> {
   try {
     const text = String(await readLimited(createReadStream(file), longest));
-    yield* file.endsWith('.json') ? readPages(text).flatMap(listRows) : readTable(text);
+    yield* file.endsWith('.json') ? readPages(text).rows : readTable(text);
   } catch (error) {
     throw new Error(`${file}: ${getMessage(error)}`, { cause: error });
   }
 }
 
-async function fetchPage(url: URL, { variable, getHeaders }: Api): Promise<Page | undefined> {
+async function fetchPage(url: URL, { variable, getHeaders }: Api) {
   const key = process.env[variable];
   if (!key) throw new Error(`name a file, or set ${variable} to an admin key of the vendor`);
   const signal = AbortSignal.timeout(timeout);
@@ -97,7 +94,7 @@ async function fetchPage(url: URL, { variable, getHeaders }: Api): Promise<Page 
     const cause = error instanceof Error ? (error.cause ?? error) : error;
     throw new Error(`${url.origin} could not be reached: ${getMessage(cause)}`, { cause });
   });
-  if (response.ok && response.body) return readPages(String(await readLimited(response.body, longest)))[0];
+  if (response.ok && response.body) return readPages(String(await readLimited(response.body, longest)));
   const remedy = [401, 403].includes(response.status) ? `: ${variable} has to be an admin key` : '';
   throw new Error(`${url.origin}${url.pathname} replied with status ${response.status}${remedy}`);
 }
@@ -118,9 +115,9 @@ export async function* readRows(
     for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
     for (let count = 1, next: string | null | undefined = ''; typeof next === 'string'; count += 1) {
       if (count > mostPages) throw new Error(`${path} has more than ${mostPages} pages: shorten the period`);
-      const found = await fetchPage(url, api);
-      if (found) yield* listRows(found);
-      next = found?.next_page;
+      const page = await fetchPage(url, api);
+      yield* page.rows;
+      ({ next } = page);
       url.searchParams.set('page', next ?? '');
     }
   }

@@ -37,10 +37,8 @@ export interface Vendor {
 }
 
 /** One of these is a column of every export. */
-export const dayColumns = 'start_time starting_at usage_date_utc usage_start_date usage_start_time'.split(
-  ' ',
-);
-const dollarColumns = 'amount_value cost_usd unrounded_cost unrounded_subtotal cost'.split(' ');
+export const dayFields = 'start_time starting_at usage_date_utc usage_start_date usage_start_time'.split(' ');
+const dollarFields = 'amount_value cost_usd unrounded_cost unrounded_subtotal cost'.split(' ');
 
 /** Numbers of JSON may have exponents, and files of Google have commas between thousands. */
 function readNumber(text: string, least: number, what: string): number {
@@ -69,10 +67,10 @@ export function readLine(row: Row, vendor: Vendor) {
     );
   const item = vendor.readItem(row);
   // Anthropic's API states cents.
-  const [dollars, cents = ''] = [find(dollarColumns), row.amount];
+  const [dollars, cents = ''] = [find(dollarFields), row.amount];
   const counts = { input: sumUp('input_tokens'), output: sumUp('output_tokens') };
   if (!item || (!dollars && !cents && counts.input + counts.output === 0)) return undefined;
-  const [start, currency] = [find(dayColumns), find(['amount_currency', 'currency'])];
+  const [start, currency] = [find(dayFields), find(['amount_currency', 'currency'])];
   if (!/^(usd)?$/i.test(currency))
     throw new Error(`the bill is in ${currency.slice(0, 20)}: only bills in USD can be compared`);
   const amount = readNumber(dollars || cents, -1e15, 'amount') / (dollars ? 1 : 100);
