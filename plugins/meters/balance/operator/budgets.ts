@@ -384,11 +384,9 @@ export const budgetVerbs: Verbs<Ledger> = {
       if (soft === true && hard === true)
         throw new Error('a budget is soft or hard: give one of --soft and --hard');
       const { scope, subject, per } = readInput(budgetOrder, input);
-      const { limit, zone, hard: isHard, thresholds: warn } = input;
-      const { id } = await call(statedBudget, {
-        params: { budget: `${scope}:${subject}:${per}` },
-        input: { limit, zone, hard: isHard, thresholds: warn },
-      });
+      const { scope: _scope, subject: _subject, per: _per, ...terms } = input;
+      const params = { budget: `${scope}:${subject}:${per}` };
+      const { id } = await call(statedBudget, { params, input: terms });
       const stored = await call(shown, { params: { budget: String(id) } });
       return { json: stored, text: formatBudget(stored) };
     },
