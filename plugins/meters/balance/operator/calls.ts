@@ -178,16 +178,16 @@ const headings = 'ENDED CALL ACCOUNT KEY MODEL PROVIDER OUTCOME REASON MS USED U
 
 type ListedCall = Replies['GET /admin/calls']['data'][number];
 
-function listCells(call: ListedCall) {
+function formatCells(call: ListedCall): string[] {
   const { ended, id, account, key_name: key = call.key, model, provider, outcome, cost } = call;
   const { error_code: reason, duration_ms: duration } = call;
   const cells = [ended, id, account, key, model, provider, outcome, reason, duration];
-  return [...cells, formatUses(call.uses), cost];
+  return [...cells, formatUses(call.uses), cost].map((cell) => String(cell ?? ''));
 }
 
 function formatCalls({ data }: Replies['GET /admin/calls']): string {
   if (data.length === 0) return 'There are no calls.';
-  return formatTable(headings, data.map(listCells), { many: 'calls', of: ['USD'] });
+  return formatTable(headings, data.map(formatCells), { many: 'calls', of: ['USD'] });
 }
 
 const filters: Flags = {
@@ -306,14 +306,7 @@ export const callVerbs: Verbs<Ledger> = {
         const calls = await listSince(client, narrowed, from);
         const fresh = calls.filter(({ id }) => !seen.has(id)).slice(0, left);
         for (const call of fresh)
-          client.print(
-            toOneLine(
-              listCells(call)
-                .flatMap((cell) => String(cell ?? '') || [])
-                .join('  '),
-            ),
-            call,
-          );
+          client.print(formatCells(call).filter(Boolean).map(toOneLine).join('  '), call);
         seen = new Set(calls.map(({ id }) => id));
         left -= fresh.length;
       }
