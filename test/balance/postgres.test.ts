@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
 import type { Store, ReserveRequest } from '../../plugins/meters/balance/store.ts';
 import { expectSound } from '../contract/books.ts';
+import { add, buildCall } from '../contract/made-calls.ts';
 import { request, testStore } from '../contract/store.ts';
 import { openDatabase } from '../support/database.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -481,6 +482,27 @@ it('a commit fails that a synchronous standby lacks, and so does its retry, unti
     .toEqual({ status: 'already_posted' });
   expect(await store.audit()).toMatchObject({ ok: true, pending: 0 });
 });
+
+it.each([
+  ['their table', 'calls'],
+  ['that of their sums, which is written last', 'party_sums'],
+])(
+  'while someone locks %s, calls are not stored, no process ends, and a retry stores them',
+  async (_, table) => {
+    const { store, url } = await open();
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): unknown => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const holder = await startHolder(url);
+    await holder.freeze(table);
+    await expect(add(store, buildCall('r1', 'a', 1))).rejects.toMatchObject(refused);
+    await holder.release();
+    await add(store, buildCall('r1', 'a', 1));
+    expect(await store.listCalls({ limit: 2 })).toMatchObject([{ call: 'r1' }]);
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+  },
+);
 
 it('two machines never both reserve the last of a balance, even at the same moment', async () => {
   const { store, url, another } = await open();

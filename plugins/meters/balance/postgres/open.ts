@@ -25,11 +25,13 @@ import { createAudit } from './auditing.ts';
 import {
   classifyFault,
   createQuery,
+  findFirstFailure,
   getCode,
   runSteps,
   type Query,
   buildMigrationConfig,
   buildReaderConfig,
+  trackAnswers,
   type Address,
 } from './connection.ts';
 import type { HeartbeatData, HeartbeatMessage } from './heartbeat-worker.ts';
@@ -138,14 +140,21 @@ export interface PostgresOptions extends Address, OpenSettings {
 type Read = Operation<Exclude<StoreOperationName, NameIn<'writes'>>>;
 
 /** Upkeep writes, in transactions of its own, on the connections that read: no call waits for it. */
-async function runRead(query: Query, operation: Read, owner: string): Promise<unknown> {
-  const isUpkeep = getQueue(operation.name) === 'upkeep';
-  if (isUpkeep) await query(sql.begin);
-  const answer = await (isSharedOperation(operation)
-    ? runSteps(query, runShared(operation, owner))
-    : findLastEntry(query));
-  if (isUpkeep) await query(sql.commit);
-  return answer;
+async function runRead(send: Query, operation: Read, owner: string): Promise<unknown> {
+  const run = (query: Query): Promise<unknown> =>
+    isSharedOperation(operation) ? runSteps(query, runShared(operation, owner)) : findLastEntry(query);
+  if (getQueue(operation.name) !== 'upkeep') return run(send);
+  const tracked = trackAnswers(send);
+  const { query, sent } = tracked;
+  try {
+    await query(sql.begin);
+    const answer = await run(query);
+    await query(sql.commit);
+    await Promise.all(sent);
+    return answer;
+  } catch (error) {
+    throw await findFirstFailure(tracked, error);
+  }
 }
 
 async function requireLedger(query: Query, { url }: Address): Promise<void> {

@@ -15,11 +15,13 @@ import {
   getCode,
   classifyFault,
   createQuery,
+  findFirstFailure,
   findTableFault,
   isReset,
   type Query,
   runSteps,
   buildWriterConfig,
+  trackAnswers,
   type Address,
 } from './connection.ts';
 
@@ -54,15 +56,10 @@ async function runTransaction(
   operations: readonly Write[],
 ): Promise<unknown[]> {
   const send = createQuery(client);
-  const sent: Promise<unknown>[] = [];
   // Statements are sent without waiting for the results of earlier ones; all results are awaited at the
   // end.
-  const query: Query = (statement, values) => {
-    const answer = send(statement, values);
-    answer.catch(() => undefined);
-    sent.push(answer);
-    return answer;
-  };
+  const tracked = trackAnswers(send);
+  const { query, sent } = tracked;
   void query(sql.begin);
   let isEnding = false;
   try {
@@ -72,10 +69,9 @@ async function runTransaction(
     await Promise.all(sent);
     return answers;
   } catch (error) {
-    const ends = await Promise.allSettled(sent);
+    const first = await findFirstFailure(tracked, error);
     // After a COMMIT that already ended the transaction this is only a warning.
     await send(sql.rollback).catch(() => undefined);
-    const first: unknown = ends.find((end) => end.status === 'rejected')?.reason ?? error;
     throw isEnding ? first : new Undone(first);
   }
 }
