@@ -16,7 +16,8 @@ import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
 import { testProvider } from '../support/test-provider.ts';
 
 const dimensions = 64;
-const texts = z.array(z.string().min(1)).max(2048);
+const text = z.string().min(1);
+const texts = z.union([text.transform((one) => [one]), z.array(text).max(2048)]);
 const tokens = z.array(z.array(z.int()).min(1)).max(2048);
 const common = {
   model: z.literal('words'),
@@ -25,7 +26,7 @@ const common = {
 const cohere = z
   .strictObject({
     model: z.literal('words'),
-    texts: z.array(z.string().min(1)).max(96),
+    texts: z.array(text).max(96),
     input_type: z.enum(['search_document', 'search_query']),
     embedding_types: z.array(z.enum(['float', 'base64'])).length(1),
     truncate: z.enum(['NONE', 'END']),

@@ -1,7 +1,8 @@
 /** The official SDKs of several majors, and the AI SDK, through a gateway to strict vendors of families. */
+import { createCohere } from '@ai-sdk/cohere';
 import { createOpenAI } from '@ai-sdk/openai';
 import { GoogleGenAI } from '@google/genai';
-import { embed, embedMany } from 'ai';
+import { embed, embedMany, rerank } from 'ai';
 import { embedMany as embedManyIn6 } from 'ai-6';
 import { createOpenAI as createOpenAIIn3 } from 'ai-sdk-openai-3';
 import { CohereClientV2 } from 'cohere-ai';
@@ -110,3 +111,15 @@ it.each(['house/embed-by-google', 'house/embed-in-parts'])(
     expect((await embedManyIn6({ model: older, values: texts, maxRetries: 0 })).embeddings).toEqual(vectors);
   },
 );
+
+it.each(['house/rank', 'house/rank-in-parts'])('the AI SDK ranks texts by %s', async (id) => {
+  const cohere = createCohere({ apiKey: families.key, baseURL: `${families.gateway.url}/v2` });
+  const { ranking } = await rerank({
+    model: cohere.reranking(id),
+    query: 'tea',
+    documents: texts,
+    topN: 2,
+    maxRetries: 0,
+  });
+  expect(ranking.map(({ originalIndex }) => originalIndex)).toEqual([2, 1]);
+});
