@@ -54,9 +54,9 @@ function makeVector(input: string | readonly number[]): number[] {
 }
 
 const startWordVendor = (): ReturnType<typeof startScriptedVendor> =>
-  startScriptedVendor((response, { url }, text) => {
+  startScriptedVendor((response, { url }, sent) => {
     const path = paths.parse(url);
-    const read = bodies[path].safeParse(JSON.parse(text));
+    const read = bodies[path].safeParse(JSON.parse(sent));
     if (!read.success) return sendJson(response, { message: read.error.message }, 400);
     const { input, encoding_format: type = 'float' } = read.data;
     const vectors = input
