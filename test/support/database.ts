@@ -12,9 +12,16 @@ declare module 'vitest' {
   }
 }
 
-export async function openDatabase(): Promise<Database> {
+/** The URL of the run's PostgreSQL. */
+export async function findServer(): Promise<string> {
   const reply = await fetch(inject('postgres'));
-  if (!reply.ok) throw new Error(await reply.text());
-  const { url, drop } = await createDatabase(await reply.text());
+  const text = await reply.text();
+  if (!reply.ok) throw new Error(text);
+  return text;
+}
+
+/** An empty database, or a copy of the one that is named. */
+export async function openDatabase(template?: string): Promise<Database> {
+  const { url, drop } = await createDatabase(await findServer(), template);
   return { url, drop: closeInTime(drop) };
 }

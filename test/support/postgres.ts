@@ -66,11 +66,11 @@ export interface Database {
 
 let made = 0;
 
-/** A separate database on a server. */
-export async function createDatabase(server: string): Promise<Database> {
+/** A separate database on a server, empty or a copy of a database of that name. */
+export async function createDatabase(server: string, template = 'template1'): Promise<Database> {
   made += 1;
   const name = `t${process.pid}_${made}`;
-  await administer(server, `CREATE DATABASE ${name}`);
+  await administer(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => administer(server, `DROP DATABASE ${name} WITH (FORCE)`) };
