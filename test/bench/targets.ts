@@ -38,6 +38,8 @@ export interface Place {
   /** The machine's address, and the program that runs Node there, unless it is this one. */
   readonly address?: string;
   readonly node?: string;
+  /** Further variables of its environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const usualStarts = Number(process.env.BENCH_STARTS ?? 5);
@@ -101,6 +103,7 @@ export async function startTollgate({
   starts = usualStarts,
   address = '127.0.0.1',
   node: command = process.execPath,
+  env,
 }: Place): Promise<Target> {
   const port = await findFreePort();
   const origin = `http://${address}:${port}`;
@@ -115,6 +118,7 @@ export async function startTollgate({
     OPENAI_BASE_URL: `${vendor}/v1`,
     DEEPSEEK_API_KEY: vendorKey,
     DEEPSEEK_BASE_URL: `${vendor}/v1`,
+    ...env,
   });
   for (let attempt = 1; attempt <= starts; attempt += 1) mkdirSync(toDataFolder(attempt));
   const printed = await run(command, [cli, 'keys', 'create', '--credit', '1000000', '--json'], {
