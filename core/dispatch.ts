@@ -49,14 +49,15 @@ const longestPiece = 8 * 1024;
 
 /**
  * A body in pieces, one in each turn of the event loop: when many streams start together, the first pieces of
- * all are sent before the rest of any.
+ * all are sent before the rest of any. JSON is no stream and comes as it arrives.
  */
 async function* readPieces(reply: IncomingMessage): AsyncGenerator<Uint8Array> {
+  const longest = reply.headers['content-type']?.startsWith('application/json') ? Infinity : longestPiece;
   for await (const first of reply) {
     const joined = joinWaiting(first, reply);
-    for (let at = 0; at < joined.length; at += longestPiece) {
+    for (let at = 0; at < joined.length; at += longest) {
       if (at > 0) await nextTurn();
-      yield joined.subarray(at, at + longestPiece);
+      yield joined.subarray(at, at + longest);
     }
   }
 }

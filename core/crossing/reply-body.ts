@@ -3,7 +3,7 @@
  * limits.
  */
 import type { Routed } from '../exchange.ts';
-import { toTooLongError, weighBytes, type ReplyMemory } from '../http/reply-memory.ts';
+import { toTooLongError, weighWhole, type ReplyMemory } from '../http/reply-memory.ts';
 import type { EventDecoder } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import { Chunks } from '../util/chunks.ts';
@@ -138,17 +138,14 @@ export async function readText({ body }: UpstreamResponse, limit = longestText):
 /** Reads a whole reply, counted as memory of the call. */
 export async function readWhole({ body }: UpstreamResponse, memory: ReplyMemory): Promise<Uint8Array> {
   const chunks = new Chunks<Uint8Array>();
-  let length = 0;
   for await (const chunk of body) {
-    length += chunk.length;
     chunks.push(chunk);
     memory.add(chunk.length);
-    // A reply of ordinary size is not scanned.
-    if (length <= large) continue;
-    const becameLarge = length - chunk.length <= large;
-    for (const each of becameLarge ? chunks : [chunk]) memory.add(weighBytes(each));
   }
-  return chunks.join();
+  const bytes = chunks.join();
+  // A reply of ordinary size is not scanned.
+  if (bytes.length > large) memory.add(weighWhole(bytes));
+  return bytes;
 }
 
 export function decodeText(bytes: Uint8Array): string {

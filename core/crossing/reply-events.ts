@@ -4,7 +4,7 @@
  */
 import type { CanonicalEvent } from '../canonical/events.ts';
 import type { Routed } from '../exchange.ts';
-import { type ReplyMemory, weighBytes, weighText } from '../http/reply-memory.ts';
+import { type ReplyMemory, weighBytes, weighWhole } from '../http/reply-memory.ts';
 import type { Protocol } from '../protocol.ts';
 import type { UpstreamResponse } from '../provider.ts';
 import type { Tally } from '../tally.ts';
@@ -88,7 +88,9 @@ export async function* decodeStream(
 /** The memory of the longest event when its JSON is parsed. */
 export function weighLongest(blocks: readonly SseBlock[]): number {
   let most = 0;
-  for (const { event } of blocks) if (event) most = Math.max(most, weighText(event.data));
+  // Only long events are scanned, since they are rare.
+  for (const { event } of blocks)
+    if (event && event.data.length > large) most = Math.max(most, weighWhole(Buffer.from(event.data)));
   return most;
 }
 

@@ -217,22 +217,16 @@ export async function* forwardReply(
   const events = decodeReply(protocol, exchange, received);
   for (const event of events) tally.read(event);
   if (!tally.complete) throw toCutError();
-  const corrected = correctUsage(
-    correctReply?.(received, events, exchange.call) ?? received,
-    exchange,
-    tally,
-  );
-  yield { text: renameModel(corrected, modelPaths, model.id), last: true, opening: false };
-}
-
-function renameModel(text: string, paths: UpstreamSide['modelPaths'], id: string): string {
-  const place = locateModel(text, paths);
-  return place ? text.slice(0, place.start) + JSON.stringify(id) + text.slice(place.end) : text;
+  const corrected = correctReply?.(received, events, exchange.call) ?? received;
+  const text = correctUsage(corrected, exchange, tally);
+  const place = locateModel(text, modelPaths);
+  const renamed = place && text.slice(0, place.start) + JSON.stringify(model.id) + text.slice(place.end);
+  yield { text: renamed ?? text, last: true, opening: false };
 }
 
 /**
- * The same for each event. The events of one stream begin alike, so the place is found once, and later events
- * are recognised by their beginning.
+ * Renames the model in each event. The events of one stream begin alike, so the place is found once, and
+ * later events are recognised by their beginning.
  */
 function createModelRenamer(paths: UpstreamSide['modelPaths'], id: string): BlockWriter {
   const names = paths.map((path) => `"${path.at(-1)}"`);

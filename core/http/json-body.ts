@@ -82,7 +82,7 @@ export function countStructure(bytes: Buffer, limits: StructureLimits): Structur
 /** Bytes of a string to look at one by one: for shorter ones a native search takes longer. */
 const shortString = 64;
 
-function findStringEnd(bytes: Buffer, from: number): number {
+export function findStringEnd(bytes: Uint8Array, from: number): number {
   for (let at = from + 1; ;) {
     for (const near = at + shortString; at < near; at += 1) {
       const byte = bytes[at];

@@ -6,6 +6,8 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { GatewayError } from '../util/errors.ts';
+import { quote } from '../util/json-text.ts';
+import { findStringEnd } from './json-body.ts';
 
 /** The share of memory and heap. A reply exists several times while it is read, translated and sent. */
 const memoryShare = 1 / 32;
@@ -135,9 +137,9 @@ const perContainer = 16;
 const perMember = 4;
 
 /** The memory of parsed JSON beyond its text, in bytes of text: three bytes can make an object of fifty. */
-export function weighBytes(bytes: Uint8Array): number {
+export function weighBytes(bytes: Uint8Array, from = 0, end = bytes.length): number {
   let weight = 0;
-  for (let index = 0; index < bytes.length; index += 1) {
+  for (let index = from; index < end; index += 1) {
     const byte = bytes[index];
     if (byte === comma) weight += perMember;
     else if (byte === brace || byte === bracket) weight += perContainer;
@@ -145,7 +147,13 @@ export function weighBytes(bytes: Uint8Array): number {
   return weight;
 }
 
-/** The same for text. Only long texts are scanned, since they are rare. */
-export function weighText(text: string): number {
-  return text.length < uncounted ? 0 : weighBytes(Buffer.from(text));
+/** The same for whole JSON: nothing in its strings, which are most of what is long, is looked at. */
+export function weighWhole(bytes: Uint8Array): number {
+  let weight = 0;
+  for (let at = 0, end = 0; at < bytes.length; at = findStringEnd(bytes, end) + 1) {
+    end = bytes.indexOf(quote, at);
+    if (end < 0) end = bytes.length;
+    weight += weighBytes(bytes, at, end);
+  }
+  return weight;
 }

@@ -4,7 +4,13 @@ import { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkConfig } from '../../core/config.ts';
 import { BodyBudget, computeBodyLimits } from '../../core/http/bodies.ts';
-import { computeRepliesLimit, ReplyBudget, ReplyMemory } from '../../core/http/reply-memory.ts';
+import {
+  computeRepliesLimit,
+  ReplyBudget,
+  ReplyMemory,
+  weighBytes,
+  weighWhole,
+} from '../../core/http/reply-memory.ts';
 
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
@@ -208,4 +214,22 @@ it('the memory of replies is one budget of all calls, with a little of each unco
   const all = new ReplyMemory(budget);
   all.add(free + 1000);
   all.release();
+});
+
+const structure = '[{},{},1]';
+it.each([
+  `"${'[{,'.repeat(100)}"`,
+  '""',
+  String.raw`"\""`,
+  String.raw`"${'[,'.repeat(40)}\""`,
+  String.raw`"${'[,'.repeat(40)}\\"`,
+  '1.5',
+])('the structure around %.20s is weighed, and nothing that is in a string', (value) => {
+  const text = `{"a":${value},"b":${structure},"c":"${'{'.repeat(90)}"}`;
+  const [whole, bare] = [text, `{1,${structure},1}`].map((each) => Buffer.from(each));
+  expect(weighWhole(whole ?? Buffer.alloc(0))).toBe(weighBytes(bare ?? Buffer.alloc(0)));
+});
+
+it('what a string that does not end hides is weighed to its beginning', () => {
+  expect(weighWhole(Buffer.from(`${structure}"[[[[`))).toBe(weighBytes(Buffer.from(structure)));
 });
