@@ -175,8 +175,8 @@ export const openai = defineWire({
     }),
   decodeBody: decodeList,
   correct(text, { encoding }) {
-    // LM Studio and others write numbers whatever they are asked for.
-    if (encoding === 'float' || !/"embedding"\s*:\s*\[/.test(text)) return text;
+    // LM Studio and others write numbers whatever they are asked for. A reply without them has one list.
+    if (encoding === 'float' || !text.includes('[', text.indexOf('[') + 1)) return text;
     const reply = readObject(JSON.parse(text));
     const items = readObjects(reply.data);
     if (items.every(({ embedding }) => typeof embedding === 'string')) return text;
