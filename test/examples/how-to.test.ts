@@ -24,20 +24,10 @@ for word in "$@"; do
 done
 `;
 
-/** A call is in the list a moment after its end, which is longer on a busy machine: it waits for that. */
-const patience = `#!/bin/bash
-for again in {1..60}; do
-  tollgate calls list | grep -q demo/nobody && exit
-  command -p sleep "$1"
-done
-exit 1
-`;
-
 let gateway: RunningGateway;
 let pasting: Pasting;
 beforeAll(async () => {
   for (const name of others) writeFileSync(join(tools, name), stand, { mode: 0o755 });
-  writeFileSync(join(tools, 'sleep'), patience, { mode: 0o755 });
   gateway = await startProcess({ TOLLGATE_DATA: join(shared, 'data') });
   pasting = await openPasting(gateway, { TOLLGATE_LEDGER_URL: '', TOLLGATE_LOG: 'warn' }, tools);
 });
