@@ -1,12 +1,16 @@
 /**
  * PostgreSQL with a synchronous standby, kept by Patroni and etcd behind HAProxy, under two gateways with
- * calls, each on a machine of its own network: in turn the primary is killed, and cut off while it lives on.
- * Every call that a client saw completed has its entry, nobody spends more than the credit, and calls go on
- * within half a minute. Needs Debian's `patroni`, `etcd-server`, `haproxy` and PostgreSQL, and root.
+ * calls, each on a machine of its own network. In turn the primary is killed, and cut off while it lives on;
+ * in the end the standby is cut off. Every call that a client saw completed has its entry, nobody spends more
+ * than the credit, and calls go on within half a minute. Needs Debian's `patroni`, `etcd-server`, `haproxy`
+ * and PostgreSQL, and root.
+ *
+ * 2026-11-27, two cores with other work: 20 to 22 s after a kill, 21 to 24 s after a cut, 11 s at the standby.
  *
  * FAILOVERS=10
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { openPostgres } from '../../plugins/meters/balance/postgres/open.ts';
@@ -19,7 +23,9 @@ import { TestNetwork } from '../support/test-network.ts';
 
 const failovers = Number(process.env.FAILOVERS ?? 10);
 /** Milliseconds between two calls of a client, so that two cores have time for everything else. */
-const pause = 20;
+const rest = 20;
+/** Milliseconds from a loss after which no call can be completed by what is lost. */
+const settling = 1000;
 /** Calls that have to be completed before and after each failover. */
 const fewCalls = 50;
 
@@ -33,8 +39,8 @@ class Clients {
   exhausted = 0;
   /** Replies that are neither a completed call nor a refusal to be tried again. */
   readonly strange: string[] = [];
-  longestPause = 0;
-  #lastAt = performance.now();
+  #lostAt = 0;
+  #resumedAt: number | undefined;
   readonly #over = new AbortController();
   readonly #lanes: Promise<void>[] = [];
 
@@ -48,23 +54,22 @@ class Clients {
     const body = { model: 'demo/echo', max_tokens: 20, messages: [{ role: 'user', content: 'Hello!' }] };
     const headers = { authorization: `Bearer ${key}` };
     while (!this.#over.signal.aborted) {
+      const began = performance.now();
       try {
         const response = await postJson(`${gateway}/v1/chat/completions`, body, headers);
-        await this.#note(response);
+        await this.#note(response, began);
       } catch (error) {
-        this.strange.push(String(error));
+        this.strange.push(inspect(error));
       }
-      await sleep(pause);
+      await sleep(rest);
     }
   }
 
-  async #note(response: Response): Promise<void> {
+  async #note(response: Response, began: number): Promise<void> {
     const text = await response.text();
     if (response.status === 200) {
       this.completed.push(response.headers.get('x-request-id') ?? '');
-      const now = performance.now();
-      this.longestPause = Math.max(this.longestPause, now - this.#lastAt);
-      this.#lastAt = now;
+      if (began > this.#lostAt + settling) this.#resumedAt ??= performance.now();
       return;
     }
     if (response.status === 503 && text.includes('ledger')) this.refused += 1;
@@ -76,9 +81,21 @@ class Clients {
   /** Resolves after so many more calls; rejects if clients saw what they may not see, or too little. */
   async wait(count: number): Promise<void> {
     const target = this.completed.length + count;
+    await this.#waitUntil(() => this.completed.length >= target);
+  }
+
+  /** For when a member is lost. Returns after how many milliseconds a call of after that was completed. */
+  async waitForResumption(): Promise<number> {
+    this.#lostAt = performance.now();
+    this.#resumedAt = undefined;
+    await this.#waitUntil(() => this.#resumedAt !== undefined);
+    return Math.round((this.#resumedAt ?? Infinity) - this.#lostAt);
+  }
+
+  async #waitUntil(isOver: () => boolean): Promise<void> {
     const look = (): boolean => {
       if (this.strange.length > 0) throw new Error(this.strange[0]);
-      return this.completed.length >= target;
+      return isOver();
     };
     await vi.waitUntil(look, { timeout: 120_000 });
   }
@@ -89,33 +106,26 @@ class Clients {
   }
 }
 
-/** Kills the primary, or cuts it off, until calls go on. Returns after how many milliseconds they did. */
-async function failOver(primary: Member, kind: 'kill' | 'cut', clients: Clients): Promise<number> {
+/** Kills a member, or cuts it off, until calls go on. Returns after how many milliseconds they did. */
+async function lose(member: Member, kind: 'kill' | 'cut', clients: Clients): Promise<number> {
   await clients.wait(fewCalls);
-  clients.longestPause = 0;
-  if (kind === 'kill') primary.machine.killAll();
-  else primary.machine.cutLink();
-  const isQuiet = async (): Promise<boolean> => {
-    const count = clients.completed.length;
-    await sleep(1000);
-    return clients.completed.length === count;
-  };
-  await vi.waitUntil(isQuiet, { timeout: 15_000 });
+  if (kind === 'kill') member.machine.killAll();
+  else member.machine.cutLink();
+  const pause = await clients.waitForResumption();
   await clients.wait(fewCalls);
-  const longest = Math.round(clients.longestPause);
-  if (kind === 'kill') primary.start();
+  if (kind === 'kill') member.start();
   else {
-    // It lives on, and has given up its place on its own.
-    await vi.waitUntil(() => primary.isStandby(), { timeout: 60_000, interval: 1000 });
-    primary.machine.restoreLink();
+    // It lives on, and if it was the primary, it has given that up on its own.
+    await vi.waitUntil(() => member.isStandby(), { timeout: 60_000, interval: 1000 });
+    member.machine.restoreLink();
   }
-  return longest;
+  return pause;
 }
 
 async function expectNothingLost(network: TestNetwork): Promise<void> {
   const cluster = await PatroniCluster.start(network);
   const { url } = cluster;
-  await cluster.findPrimary();
+  await cluster.findMembers();
   const prepare = (): Record<string, string> => ({
     TOLLGATE_LEDGER_URL: url,
     TOLLGATE_DATA: makeDataFolder(),
@@ -135,16 +145,17 @@ async function expectNothingLost(network: TestNetwork): Promise<void> {
   const clients = new Clients();
   closeInTime(() => clients.stop());
   clients.add(8, await createKey('rich', '5'), gateways);
-  const failed: { kind: string; pause: number }[] = [];
-  for (let round = 0; round < failovers; round += 1) {
-    const kind = round % 2 === 0 ? 'kill' : 'cut';
-    const primary = await cluster.findPrimary();
+  const losses: { role: string; kind: string; pause: number }[] = [];
+  for (let round = 0; round <= failovers; round += 1) {
+    const role = round < failovers ? 'primary' : 'standby';
+    const kind = role === 'primary' && round % 2 === 0 ? 'kill' : 'cut';
+    const { [role]: member } = await cluster.findMembers();
     // Its credit lasts for some calls after the failover: that is when it could be spent twice.
     clients.add(2, await createKey(`poor-${round}`, '0.0005'), gateways);
-    failed.push({ kind, pause: await failOver(primary, kind, clients) });
-    process.stdout.write(`${JSON.stringify(failed.at(-1))}\n`);
+    losses.push({ role, kind, pause: await lose(member, kind, clients) });
+    process.stdout.write(`${JSON.stringify(losses.at(-1))}\n`);
   }
-  await cluster.findPrimary();
+  await cluster.findMembers();
   await clients.wait(fewCalls);
   await clients.stop();
   const { completed, refused, exhausted, strange } = clients;
@@ -162,7 +173,7 @@ async function expectNothingLost(network: TestNetwork): Promise<void> {
   expect(overspent).toEqual([]);
   expect(exhausted).toBeGreaterThan(0);
   process.stdout.write(`${JSON.stringify({ completed: completed.length, refused, exhausted })}\n`);
-  for (const each of failed) expect(each.pause, each.kind).toBeLessThan(30_000);
+  expect(losses.filter(({ pause }) => pause >= 30_000)).toEqual([]);
 }
 
 it(`no call is lost in ${failovers} failovers of PostgreSQL, and calls go on in 30 s`, async () => {

@@ -151,12 +151,14 @@ export class PatroniCluster {
     return new PatroniCluster(url, members);
   }
 
-  /** Resolves with the primary once there is one, and a standby that has all of its commits. */
-  findPrimary(): Promise<Member> {
-    const look = async (): Promise<Member | undefined> => {
+  /** Resolves once there is a primary, and a standby that has all of its commits. */
+  findMembers(): Promise<Record<'primary' | 'standby', Member>> {
+    const look = async (): Promise<Record<'primary' | 'standby', Member> | undefined> => {
       const primaries = await Promise.all(this.#members.map((member) => member.is('primary')));
       const standbys = await Promise.all(this.#members.map((member) => member.is('sync')));
-      return standbys.includes(true) ? this.#members[primaries.indexOf(true)] : undefined;
+      const primary = this.#members[primaries.indexOf(true)];
+      const standby = this.#members[standbys.indexOf(true)];
+      return primary && standby && { primary, standby };
     };
     return vi.waitUntil(look, { timeout: 180_000, interval: 200 });
   }
