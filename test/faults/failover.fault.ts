@@ -5,7 +5,7 @@
  * than the credit, and calls go on within half a minute. Needs Debian's `patroni`, `etcd-server`, `haproxy`
  * and PostgreSQL, and root.
  *
- * 2026-11-27, two cores with other work: 20 to 22 s after a kill, 21 to 24 s after a cut, 11 s at the standby.
+ * 2026-11-27, two cores with other work: 20 to 22 s after a kill, 21 to 24 after a cut, 11 at the standby.
  *
  * FAILOVERS=10
  */
