@@ -19,7 +19,7 @@ async function eraseParts(store: Store, id: string, limit: number): Promise<numb
   }
 }
 
-export function testErasures({ account, store, opened }: Bench): void {
+export function testErasures({ account, store, opened }: Bench, runs: number): void {
   /** A charged call with a record. */
   async function makeCall(of: string, key: string, more: Partial<Parameters<typeof request>[2]> = {}) {
     const call = mark('erased-call');
@@ -224,7 +224,7 @@ export function testErasures({ account, store, opened }: Bench): void {
         );
         for (const name of gone) expect(left).not.toContain(`"${name}"`);
       }),
-      { numRuns: 12 },
+      { numRuns: runs },
     );
   });
 }

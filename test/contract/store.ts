@@ -86,7 +86,7 @@ export function testStore(
     testDocuments(bench);
     testTables(bench);
     testTeams(bench);
-    testErasures(bench);
+    testErasures(bench, Math.ceil(histories / 5));
     // A roll-up is compared with all entries and calls, which takes as long as twenty histories.
     testStoredCalls(bench, Math.ceil(histories / 20));
     testHistories(bench, histories);
