@@ -13,6 +13,7 @@ import {
   findBarriers,
   openConsole,
   openPage,
+  rulesOfColours,
   showPlace,
   signInOn,
   until,
@@ -124,18 +125,19 @@ describe.runIf(hasBrowser)('every page of the console', () => {
     const held = [open.secret, open.harness.key, open.harness.vendor.key];
     const excess = 'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)';
     await visit(async (page, place) => {
-      for (const [colorScheme, width] of [
-        ['light', 1280],
-        ['dark', 1280],
-        ['dark', 390],
-        ['light', 390],
-        ['light', 320],
+      for (const [colorScheme, width, rules] of [
+        ['light', 1280, undefined],
+        ['dark', 1280, rulesOfColours],
+        ['dark', 390, undefined],
+        ['light', 390, rulesOfColours],
+        ['light', 320, []],
       ] as const) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 800 });
         await page.evaluate(drawn);
         expect([place, width, await page.evaluate(excess)]).toEqual([place, width, 0]);
-        if (width !== 320) expect([place, await findBarriers(page)]).toEqual([place, []]);
+        if (rules?.length !== 0)
+          expect([place, await findBarriers(page, 'html', rules)]).toEqual([place, []]);
       }
       const text = await page.content();
       expect([place, held.filter((each) => text.includes(each))]).toEqual([place, []]);
