@@ -36,7 +36,7 @@ const leftOut =
   Number.parseInt(process.versions.node, 10) < 26
     ? [
         'test/core/{cut-streams,faulty-taps,json*,options,price-rules,reservations}.test.ts',
-        'test/core/{retries,scheduled-costs,splice,sse,walk-ends,worst-case}.test.ts',
+        'test/core/{retries,scheduled-costs,splice,sse,units,walk-ends,worst-case}.test.ts',
         'test/*/contract.test.ts',
       ]
     : [];
