@@ -8,8 +8,8 @@ import { decodeError as decodeGoogleError } from '../../plugins/shared/google/er
 import { decodeError as decodeOpenAiError } from '../../plugins/shared/openai/errors.ts';
 import { findPatterns, type Pattern } from '../support/patterns.ts';
 
-/** Long enough that quadratic work takes far more than `harmless`: 20 ms on a machine of 2026. */
-const length = 4000;
+/** Long enough that quadratic work takes far more than `harmless`: 10 ms on a machine of 2026. */
+const length = 3000;
 /** Milliseconds of this thread's own work that need no closer look. */
 const harmless = 1;
 /** What four times the input may cost: linear work costs four times as much, quadratic sixteen times. */
