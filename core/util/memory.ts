@@ -7,10 +7,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Milliseconds until a collection, which pauses everything for 40 ms and more, so callers that wait for the
- * start are served first, and a series of large bodies is collected once.
+ * Milliseconds after the last request to collect. A collection pauses everything for about 40 ms, so callers
+ * that wait for the start are served first, and a series of large pictures is collected once.
  */
-const [usual, afterLarge] = [250, 2000];
+const delay = 250;
 /** A body of this many bytes is large: only pictures and lists of vectors are. */
 const large = 8 * 1024 * 1024;
 
@@ -24,12 +24,12 @@ function collect(): void {
 }
 
 /** Collects once, soon. Each further call postpones it. */
-export function releaseSoon(delay = usual): void {
-  clearTimeout(pending);
-  pending = setTimeout(collect, delay).unref();
+export function releaseSoon(): void {
+  pending ??= setTimeout(collect, delay).unref();
+  pending.refresh();
 }
 
 /** Reports the size of each body. A large one leaves garbage that is worth a collection. */
 export function releaseAfter(bytes: number): void {
-  if (bytes >= large) releaseSoon(afterLarge);
+  if (bytes >= large) releaseSoon();
 }
