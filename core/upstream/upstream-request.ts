@@ -104,13 +104,14 @@ export function buildUnsigned(
 ): UpstreamRequest {
   const { call, attempt, headers } = exchange;
   const { provider, protocol } = attempt.target;
+  const own = protocol.upstream.buildHeaders(exchange.protocol === protocol ? headers : {});
   const request: UpstreamRequest = {
     method: 'POST',
     url: buildUrl(attempt.target, operation, call.stream),
     headers: {
-      accept: call.stream ? 'text/event-stream' : 'application/json',
-      ...protocol.upstream.buildHeaders(exchange.protocol === protocol ? headers : {}),
+      ...own,
       'content-type': contentType,
+      accept: own.accept ?? (call.stream ? 'text/event-stream' : 'application/json'),
       'accept-encoding': 'identity',
       'user-agent': 'tollgate',
     },

@@ -16,6 +16,7 @@ import {
   type PluginFactory,
   type Protocol,
   type Provider,
+  type Routed,
   type Target,
   type UpstreamRequest,
   type UpstreamResponse,
@@ -205,15 +206,12 @@ function buildProtocol<Ask extends object, Answer>(
 }
 
 /** The answer to one of the bodies of a call, as the wire's vendor would send it. */
-async function answerDemo<Ask extends object, Answer>(
+function answerDemo<Ask extends object, Answer>(
   { demo, path }: Family<Ask, Answer>,
   client: ClientWire<Ask, Answer>,
-  { body, headers: { 'content-type': type = '' } }: UpstreamRequest,
+  sent: unknown,
   id: string,
-): Promise<UpstreamResponse> {
-  const bytes = Buffer.from(body);
-  const isForm = type.startsWith('multipart/');
-  const sent: unknown = isForm ? await readForm(bytes, type) : JSON.parse(bytes.toString());
+): UpstreamResponse {
   const { ask } = client.read(sent, client.match('POST', path) ?? { operation: 'generate' });
   const { answer, usage } = demo.answer(ask);
   const texts = client.write(answer, ask, { id, model: demo.model.id, created: 0, usage });
@@ -247,11 +245,22 @@ function offerDemo<Ask extends object, Answer>(host: Host, family: Family<Ask, A
     host.catalog.offer(provider, [
       checkModel({ ...usualFacts, output: [makes], protocols: [wire.name], ...model }),
     ]);
-    host.hooks.dispatch.tapPromise(`${family.name}-demo`, (request, { attempt, id }) => {
-      if (attempt.target.provider !== provider) return undefined;
+    const name = `${family.name}-demo`;
+    const isAsked = ({ attempt }: Routed): boolean => attempt.target.provider === provider;
+    const answer = ({ attempt, id }: Routed, sent: unknown): UpstreamResponse => {
       attempt.sent = true;
-      return answerDemo(family, client, request, id);
-    });
+      return answerDemo(family, client, sent, id);
+    };
+    const answerJson = ({ body }: UpstreamRequest, routed: Routed): UpstreamResponse | undefined =>
+      isAsked(routed) ? answer(routed, JSON.parse(Buffer.from(body).toString())) : undefined;
+    const answerForm = async (request: UpstreamRequest, routed: Routed) => {
+      const type = request.headers['content-type'] ?? '';
+      if (!isAsked(routed) || !type.startsWith('multipart/')) return answerJson(request, routed);
+      return answer(routed, await readForm(Buffer.from(request.body), type));
+    };
+    // A promise for each call of other models too would cost something.
+    if (client.takesForms) host.hooks.dispatch.tapPromise(name, answerForm);
+    else host.hooks.dispatch.tap(name, answerJson);
   });
 }
 
