@@ -40,6 +40,8 @@ it('four processes tell once of a budget, of a ledger that is away, and of its r
   const gateway = await start('workers: 4');
   await useUp(gateway);
   await waitUntil(() => findShown('A budget refuses calls') === 1);
+  // A message that is not noted before the ledger is away is sent again.
+  await waitUntil(async () => JSON.stringify(await operated.verb('notices', 'list')).includes('"sent"'));
   const unlock = lock(join(operated.folder, 'ledger.db'));
   try {
     // Each worker notices by its calls.
