@@ -8,7 +8,7 @@ import { buildMessage, describeFault, readTold, sendInTime, testEvent } from '..
 import { answerClaims, useOutbox, type NoticeOutbox } from '../shared/notices/outbox.ts';
 import { declaration, sql } from '../shared/notices/tables.ts';
 import { createDefiner, listOperationRoutes, roles } from '../shared/operations.ts';
-import { buildCommands, listVerbs, toNumeric } from '../shared/operator-verbs.ts';
+import { buildCommands, buildCountFlag, listVerbs } from '../shared/operator-verbs.ts';
 import type { Replies } from '../shared/replies/routes.ts';
 import { formatTable } from '../shared/table.ts';
 
@@ -77,7 +77,6 @@ function formatDelivery({ channel, status, attempts, fault }: Delivered): string
 }
 
 function formatNotices(notices: readonly Listed[]): string {
-  if (notices.length === 0) return 'There are no notices.';
   return formatTable(
     ['TIME', 'EVENT', 'SUBJECT', 'OVER', 'CHANNELS', 'TEXT'],
     notices.map(({ at, event, subject, isOver, deliveries, text }) => [
@@ -88,6 +87,7 @@ function formatNotices(notices: readonly Listed[]): string {
       deliveries.map(formatDelivery).join('; '),
       text,
     ]),
+    { many: 'notices' },
   );
 }
 
@@ -106,7 +106,7 @@ const operations = [
     },
     verbs: {
       'notices list': {
-        flags: { '--limit <count>': { description: 'at most so many; 100 unless given', read: toNumeric } },
+        flags: { '--limit <count>': buildCountFlag('at most so many; 100 unless given') },
         format: ({ data }) => formatNotices(data),
       },
     },

@@ -114,14 +114,15 @@ export async function requireConfirmation(question: string): Promise<void> {
   if (!/^y(es)?$/i.test((await readAnswer()) ?? '')) throw new Error('nothing was changed');
 }
 
-/** Names with commas between. */
-export function splitList(typed: string | true): unknown {
-  return typeof typed === 'string' ? typed.split(',') : typed;
+/** An option that takes names with commas between. */
+export function buildListFlag(names: string): Flag {
+  const read = (typed: string | true) => (typed === true ? typed : typed.split(','));
+  return { description: `comma-separated ${names}`, read };
 }
 
-/** A typed number as a number. Other text stays as it is, so that it is refused. */
-export function toNumeric(typed: string | true): unknown {
-  return typeof typed === 'string' && /^\d+$/.test(typed) ? Number(typed) : typed;
+/** An option that takes a number. Other text stays as it is, so that it is refused. */
+export function buildCountFlag(description: string): Flag {
+  return { description, read: (typed) => (/^\d+$/.test(String(typed)) ? Number(typed) : typed) };
 }
 
 /** `none` as null, which removes a limit. */

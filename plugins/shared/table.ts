@@ -16,21 +16,22 @@ export function formatFacts(facts: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Aligns columns, numbers to the right. Leaves out columns in which no row has anything. Below several rows
- * `sums` is a last one: how `many` there are, and the sums of columns.
+ * Aligns columns, numbers to the right. Leaves out columns in which no row has anything. `many` is what the
+ * rows are called, which is said if there are none. Below several rows a last one has the sums `of` columns.
  */
 export function formatTable(
   headings: readonly string[],
   given: readonly (readonly unknown[])[],
-  sums?: { readonly many: string; readonly of: readonly string[] },
+  sums?: { readonly many: string; readonly of?: readonly string[] },
 ): string {
+  if (sums?.many && given.length === 0) return `There are no ${sums.many}.`;
   const rows = given.map((row) => row.map((cell) => toOneLine(String(cell ?? ''))));
   const sumUp = (heading: string, place: number): string => {
-    if (sums?.of.includes(heading))
+    if (sums?.of?.includes(heading))
       return rows.reduce((sum, row) => addDecimals(sum, row[place] || '0'), '0');
     return sums?.many && place === 0 ? `${rows.length} ${sums.many}` : '';
   };
-  const totals = sums && rows.length > 1 ? headings.map(sumUp) : undefined;
+  const totals = sums?.of && rows.length > 1 ? headings.map(sumUp) : undefined;
   const columns = headings.flatMap((heading, place) => {
     const cells = rows.map((row) => row[place] ?? '');
     const total = totals?.[place] ?? '';

@@ -6,6 +6,7 @@
  */
 import { formatUsd, GatewayError, type Principal } from '../../../core/index.ts';
 import { limitNames, type LimitOrder } from './accounts.ts';
+import { listLine } from './notices.ts';
 import { buildParamError, buildRefusal, toIso } from './operator/replies.ts';
 import { readRule, type MemberRule } from './operator/teams.ts';
 import type { BudgetRecord, KeyRecord, Store } from './store.ts';
@@ -150,12 +151,11 @@ export class OwnLedger {
   /** What counts the calls of the member, as `team search`: their keys, accounts, and teams of these. */
   async listCounting(): Promise<ReadonlySet<string>> {
     const { accounts } = this.#member;
-    const found = accounts.map((wanted) => this.#store.listAccounts({ wanted, limit: 1 }));
-    const teams = (await Promise.all(found)).flat().flatMap(({ name, line }) => [name, ...line]);
+    const teams = await Promise.all(accounts.map((account) => listLine(this.#store, account)));
     const keys = await this.listKeys({ limit: mostListed });
     return new Set([
       ...accounts.map((account) => `account ${account}`),
-      ...teams.map((team) => `team ${team}`),
+      ...teams.flat().map((team) => `team ${team}`),
       ...keys.map(({ root }) => `key ${root}`),
     ]);
   }

@@ -165,7 +165,6 @@ function formatModels(models: readonly ListedModel[]): string {
 type Update = Replies['POST /admin/prices/:update/undo'];
 
 function formatUpdates(updates: readonly Update[]): string {
-  if (updates.length === 0) return 'There are no price updates.';
   return formatTable(
     ['UPDATE', 'STATE', 'FROM', 'MADE', 'MODELS', 'BY', 'SOURCE', 'REASONS'],
     updates.map(({ id, state, from, at, models, by, source, reasons }) => [
@@ -178,6 +177,7 @@ function formatUpdates(updates: readonly Update[]): string {
       source,
       reasons.join('; '),
     ]),
+    { many: 'price updates' },
   );
 }
 

@@ -290,10 +290,7 @@ export const accountOperations = [
     run: async ({ store }, query) =>
       buildPage(await store.listAccounts(query), query.limit, describeRecord, ({ name }) => name),
     verbs: {
-      'accounts list': {
-        all: true,
-        format: ({ data }) => (data.length > 0 ? formatAccounts(data) : 'There are no accounts.'),
-      },
+      'accounts list': { all: true, format: ({ data }) => formatAccounts(data) },
     },
   }),
   shownAccount,

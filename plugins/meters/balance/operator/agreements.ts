@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { roles } from '../../../shared/operations.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
-import { splitList } from '../../../shared/operator-verbs.ts';
+import { buildListFlag } from '../../../shared/operator-verbs.ts';
 import type { ListedAccount } from '../../../shared/replies/accounts.ts';
 import type { Store, TermsChange } from '../store.ts';
 import {
@@ -103,7 +103,7 @@ const creation = defineOperation({
         '--parent <account>': 'the account below which it is',
         '--budget <limits>': budgetFlag,
         '--credit <usd>': 'credit to add once',
-        '--keys <names>': { description: 'comma-separated names of its first keys', read: splitList },
+        '--keys <names>': buildListFlag('names of its first keys'),
       },
       complete: readTermFlags,
       format({ keys, ...account }) {

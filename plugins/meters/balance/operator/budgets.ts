@@ -7,6 +7,7 @@ import type { Verbs } from '../../../shared/operator-verbs.ts';
 import type { Budget } from '../../../shared/replies/budgets.ts';
 import { findReached, scopes, type BudgetRecord, type Scope, type Warning } from '../budgets/budget.ts';
 import { periodNames } from '../budgets/periods.ts';
+import { listLine } from '../notices.ts';
 import type { Store } from '../store.ts';
 import { findKey, findKeys, nameKey, readKeyNames } from './key-records.ts';
 import { defineOperation, type Ledger } from './operation.ts';
@@ -167,11 +168,10 @@ interface Caller {
  * key is named as it is now: its budgets may be of one that it replaced.
  */
 export async function listCounted(store: Store, { account, key, tags = [] }: Caller) {
-  const [{ line = [] } = {}] = await store.listAccounts({ wanted: account, limit: 1 });
   const counted: readonly (readonly [scope: Scope, subject: string])[] = [
     ...(key === undefined ? [] : [['key', key] as const]),
     ['account', account],
-    ...[account, ...line].map((team) => ['team', team] as const),
+    ...(await listLine(store, account)).map((team) => ['team', team] as const),
     ...tags.map((each) => ['tag', each] as const),
   ];
   const found = counted.map(async ([scope, subject]) => {

@@ -186,7 +186,6 @@ function formatCells(call: ListedCall): string[] {
 }
 
 function formatCalls({ data }: Replies['GET /admin/calls']): string {
-  if (data.length === 0) return 'There are no calls.';
   return formatTable(headings, data.map(formatCells), { many: 'calls', of: ['USD'] });
 }
 

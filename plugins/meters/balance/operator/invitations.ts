@@ -53,18 +53,13 @@ async function requireInvitation(store: Store, id: string): Promise<Invitation> 
   throw buildRefusal('not_found', `there is no invitation "${id}"`);
 }
 
+const columns = ['id', 'account', 'name', 'state', 'created', 'expires', 'key'] as const;
+
 function formatInvitations(invitations: readonly Invitation[]): string {
   return formatTable(
     ['INVITATION', 'ACCOUNT', 'NAME', 'STATE', 'CREATED', 'EXPIRES', 'KEY'],
-    invitations.map(({ id, account, name, state, created, expires, key }) => [
-      id,
-      account,
-      name,
-      state,
-      created,
-      expires,
-      key ?? '',
-    ]),
+    invitations.map((invitation) => columns.map((column) => invitation[column])),
+    { many: 'invitations' },
   );
 }
 
@@ -80,7 +75,7 @@ export const invitationOperations = [
       'invitations list': {
         all: true,
         flags: { '--account <name>': 'only to one account' },
-        format: ({ data }) => (data.length > 0 ? formatInvitations(data) : 'There are no invitations.'),
+        format: ({ data }) => formatInvitations(data),
       },
     },
   }),

@@ -4,9 +4,9 @@ import { GatewayError, toOneLine } from '../../../../core/index.ts';
 import { roles } from '../../../shared/operations.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
 import {
+  buildCountFlag,
+  buildListFlag,
   nestFlags,
-  splitList,
-  toNumeric,
   type Fields,
   type Flags,
   type OperatorClient,
@@ -140,29 +140,19 @@ function formatSecret({ key, account, id, warning }: NewKey): string {
 
 export const limitFlags = nestFlags('limits', {
   '--spend-cap <usd>': 'lifetime spending limit in USD; "none" removes it, and any limit below',
-  '--models <ids>': {
-    description: 'comma-separated models that it may call; <owner>/* is all of an owner',
-    read: splitList,
-  },
+  '--models <ids>': buildListFlag('models that it may call; <owner>/* is all of an owner'),
   '--expires <time>': 'expiry date: 2027-01-31 or 2027-01-31T09:30:00Z',
-  '--calls-per-minute <count>': { description: 'how many calls it may make in a minute', read: toNumeric },
-  '--networks <cidrs>': {
-    description: 'comma-separated networks of its clients: 10.0.0.0/8,2001:db8::/32',
-    read: splitList,
-  },
-  '--protocols <names>': {
-    description: 'comma-separated protocols that it may use: messages,responses',
-    read: splitList,
-  },
-  '--operations <names>': {
-    description: 'comma-separated: generate, edit, count, compact, models, stored',
-    read: splitList,
-  },
+  '--calls-per-minute <count>': buildCountFlag('how many calls it may make in a minute'),
+  '--networks <cidrs>': buildListFlag('networks of its clients: 10.0.0.0/8,2001:db8::/32'),
+  '--protocols <names>': buildListFlag('protocols that it may use: messages,responses'),
+  '--operations <names>': buildListFlag(
+    'operations that it may use: generate, edit, count, compact, models, stored',
+  ),
 });
 
 /** What else is said of a new key. */
 export const termFlags: Flags = {
-  '--tags <tags>': { description: 'comma-separated tags for every call', read: splitList },
+  '--tags <tags>': buildListFlag('tags for every call'),
   '--budget <limits>': budgetFlag,
 };
 
@@ -215,7 +205,7 @@ const listing = defineOperation({
         '--holder <name>': 'only of one person or member',
       },
       complete: findOwners,
-      format: ({ data }) => (data.length > 0 ? formatKeys(data) : 'There are no keys.'),
+      format: ({ data }) => formatKeys(data),
     },
   },
 });
@@ -292,10 +282,9 @@ export const keyRotation = defineOperation({
   verbs: {
     'keys rotate <key>': {
       flags: {
-        '--overlap <seconds>': {
-          description: 'how long the old secret still works; unless given it stops now, as a leaked one must',
-          read: toNumeric,
-        },
+        '--overlap <seconds>': buildCountFlag(
+          'how long the old secret still works; unless given it stops now, as a leaked one must',
+        ),
       },
       format: formatSecret,
     },

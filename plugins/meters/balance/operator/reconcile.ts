@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { formatUsd, parseUsd, type Nano } from '../../../../core/index.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
-import { splitList, type OperatorClient, type Verbs } from '../../../shared/operator-verbs.ts';
+import { buildListFlag, type OperatorClient, type Verbs } from '../../../shared/operator-verbs.ts';
 import { formatTable } from '../../../shared/table.ts';
 import { findStartOfDate } from '../budgets/periods.ts';
 import { readRows } from '../reconcile/read-rows.ts';
@@ -220,10 +220,7 @@ export const reconcileVerbs: Verbs<Ledger> = {
     flags: {
       '--from <day>': 'first day (of the bill, or 30 days before, unless given)',
       '--to <day>': 'last day (of the bill, or yesterday, unless given)',
-      '--providers <names>': {
-        description: 'comma-separated providers whose calls it bills',
-        read: splitList,
-      },
+      '--providers <names>': buildListFlag('providers whose calls it bills'),
       '--tolerance <percent>': 'how much of the bill may differ (1 unless given)',
       '--api <url>': "where the vendor's API is, if not at its usual address",
     },

@@ -61,13 +61,8 @@ export function buildVerbAction(
   options: Readonly<Record<string, unknown>>,
 ): Action {
   const [action = verb] = verb.split(/ [<[]/);
-  return {
-    at: Date.now(),
-    author,
-    action,
-    subject: findSubject(args, options),
-    detail: shortenDetail(options),
-  };
+  const subject = findSubject(args, options);
+  return { at: Date.now(), author, action, subject, detail: shortenDetail(options) };
 }
 
 const actionOperations = [
@@ -102,12 +97,11 @@ const actionOperations = [
       'actions list': {
         flags: { '--limit <count>': 'how many (100 unless given)' },
         format: ({ data }) =>
-          data.length > 0
-            ? formatTable(
-                ['AT', 'AUTHOR', 'ACTION', 'SUBJECT', 'DETAIL'],
-                data.map(({ at, author, action, subject, detail }) => [at, author, action, subject, detail]),
-              )
-            : 'There are no actions.',
+          formatTable(
+            ['AT', 'AUTHOR', 'ACTION', 'SUBJECT', 'DETAIL'],
+            data.map(({ at, author, action, subject, detail }) => [at, author, action, subject, detail]),
+            { many: 'actions' },
+          ),
       },
     },
   }),

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { formatUsd } from '../../../../core/index.ts';
-import { nestFlags, splitList, toNumeric } from '../../../shared/operator-verbs.ts';
+import { buildCountFlag, buildListFlag, nestFlags } from '../../../shared/operator-verbs.ts';
 import type { AccountDetails, MemberKeys } from '../../../shared/replies/accounts.ts';
 import type { AccountRecord, TeamRow } from '../store.ts';
 import { limits } from './reading.ts';
@@ -95,12 +95,9 @@ export function formatTeam({ above, own, team, children, memberKeys }: AccountDe
 }
 
 export const memberFlags = nestFlags('memberKeys', {
-  '<most>': { field: 'most', read: toNumeric },
+  '<most>': { ...buildCountFlag(''), field: 'most' },
   '--spend-cap <usd>': 'the most that each key may spend',
-  '--models <ids>': { description: 'comma-separated models that the keys may call', read: splitList },
-  '--calls-per-minute <count>': {
-    description: 'how many calls each key may make in a minute',
-    read: toNumeric,
-  },
-  '--days <count>': { description: 'days after which a key expires at the latest', read: toNumeric },
+  '--models <ids>': buildListFlag('models that the keys may call'),
+  '--calls-per-minute <count>': buildCountFlag('how many calls each key may make in a minute'),
+  '--days <count>': buildCountFlag('days after which a key expires at the latest'),
 });
