@@ -173,34 +173,6 @@ export function createQuery(client: ClientBase): Query {
   };
 }
 
-interface Tracked {
-  readonly query: Query;
-  readonly sent: readonly Promise<unknown>[];
-}
-
-/**
- * Keeps the answers of a transaction's statements, also those that nobody waits for. A failed one among these
- * would end the process as an unhandled rejection, and be lost, since COMMIT then succeeds and undoes it all.
- */
-export function trackAnswers(send: Query): Tracked {
-  const sent: Promise<unknown>[] = [];
-  return {
-    sent,
-    query(statement, values) {
-      const answer = send(statement, values);
-      answer.catch(() => undefined);
-      sent.push(answer);
-      return answer;
-    },
-  };
-}
-
-/** The first statement's failure: those behind it fail only because of it. */
-export async function findFirstFailure({ sent }: Tracked, otherwise: unknown): Promise<unknown> {
-  const ends = await Promise.allSettled(sent);
-  return ends.find((end) => end.status === 'rejected')?.reason ?? otherwise;
-}
-
 /** For `json_populate_recordset`: a column that is not named is null. */
 function encodeRecords(rows: readonly object[]): string {
   return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));

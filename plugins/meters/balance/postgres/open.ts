@@ -25,18 +25,16 @@ import { createAudit } from './auditing.ts';
 import {
   classifyFault,
   createQuery,
-  findFirstFailure,
   getCode,
   runSteps,
   type Query,
   buildMigrationConfig,
   buildReaderConfig,
-  trackAnswers,
   type Address,
 } from './connection.ts';
 import type { HeartbeatData, HeartbeatMessage } from './heartbeat-worker.ts';
 import { migrate, schema } from './migrations.ts';
-import { Session } from './session.ts';
+import { runTransaction, Session, Undone } from './session.ts';
 
 /**
  * A condition: no transaction with an id below `horizon` may still write numbers of `sequence`; both are SQL.
@@ -60,8 +58,6 @@ const sql = nameStatements('open', {
   // Higher than the id of every transaction that has begun to write.
   horizon: 'SELECT pg_current_xact_id()::text::bigint AS number',
   ended: `SELECT ${buildNoneOpenSql("'entry_numbers'", '$1::bigint')} AS ended`,
-  begin: 'BEGIN',
-  commit: 'COMMIT',
   durability: 'SHOW synchronous_commit',
   process: 'SELECT pg_backend_pid() AS process',
   // The catalogue lists a ledger that this user may not read, too.
@@ -141,20 +137,12 @@ type Read = Operation<Exclude<StoreOperationName, NameIn<'writes'>>>;
 
 /** Upkeep writes, in transactions of its own, on the connections that read: no call waits for it. */
 async function runRead(send: Query, operation: Read, owner: string): Promise<unknown> {
-  const run = (query: Query): Promise<unknown> =>
-    isSharedOperation(operation) ? runSteps(query, runShared(operation, owner)) : findLastEntry(query);
-  if (getQueue(operation.name) !== 'upkeep') return run(send);
-  const tracked = trackAnswers(send);
-  const { query, sent } = tracked;
-  try {
-    await query(sql.begin);
-    const answer = await run(query);
-    await query(sql.commit);
-    await Promise.all(sent);
-    return answer;
-  } catch (error) {
-    throw await findFirstFailure(tracked, error);
-  }
+  if (!isSharedOperation(operation)) return findLastEntry(send);
+  const steps = runShared(operation, owner);
+  if (getQueue(operation.name) !== 'upkeep') return runSteps(send, steps);
+  return runTransaction(send, steps).catch((error: unknown) => {
+    throw error instanceof Undone ? error.cause : error;
+  });
 }
 
 async function requireLedger(query: Query, { url }: Address): Promise<void> {

@@ -10,18 +10,16 @@ import { Client } from 'pg';
 import { buildFailure, type Outcome } from '../operations.ts';
 import { readCount, readFlag } from '../rows.ts';
 import { type Write, runWrites } from '../sql/shared.ts';
-import { nameStatements } from '../sql/steps.ts';
+import { nameStatements, type Steps } from '../sql/steps.ts';
 import {
   getCode,
   classifyFault,
   createQuery,
-  findFirstFailure,
   findTableFault,
   isReset,
   type Query,
   runSteps,
   buildWriterConfig,
-  trackAnswers,
   type Address,
 } from './connection.ts';
 
@@ -38,7 +36,7 @@ const sql = nameStatements('session', {
 });
 
 /** A transaction failed before its COMMIT was sent, so the database rolls it back in any case. */
-class Undone extends Error {
+export class Undone extends Error {
   override readonly name = 'Undone';
 
   constructor(cause: unknown) {
@@ -47,29 +45,32 @@ class Undone extends Error {
 }
 
 /**
- * Runs the operations of one turn in one transaction, and returns the results in their order. Throws the
- * first failure, as `Undone` if no COMMIT was sent: everything sent after it fails only because of it.
+ * Runs steps in one transaction. Throws the first failure, as `Undone` if no COMMIT was sent: everything sent
+ * after it fails only because of it.
  */
-async function runTransaction(
-  client: Client,
-  owner: string,
-  operations: readonly Write[],
-): Promise<unknown[]> {
-  const send = createQuery(client);
+export async function runTransaction<Answer>(send: Query, steps: Steps<Answer>): Promise<Answer> {
   // Statements are sent without waiting for the results of earlier ones; all results are awaited at the
   // end.
-  const tracked = trackAnswers(send);
-  const { query, sent } = tracked;
+  const sent: Promise<unknown>[] = [];
+  const query: Query = (statement, values) => {
+    const answer = send(statement, values);
+    // A failed one that nobody waits for would end the process as an unhandled rejection.
+    answer.catch(() => undefined);
+    sent.push(answer);
+    return answer;
+  };
   void query(sql.begin);
   let isEnding = false;
   try {
-    const answers = await runSteps(query, runWrites(owner, operations));
+    const answers = await runSteps(query, steps);
     isEnding = true;
     void query(sql.commit);
+    // COMMIT succeeds after a failed statement, and undoes it all.
     await Promise.all(sent);
     return answers;
   } catch (error) {
-    const first = await findFirstFailure(tracked, error);
+    const ends = await Promise.allSettled(sent);
+    const first: unknown = ends.find((end) => end.status === 'rejected')?.reason ?? error;
     // After a COMMIT that already ended the transaction this is only a warning.
     await send(sql.rollback).catch(() => undefined);
     throw isEnding ? first : new Undone(first);
@@ -148,7 +149,7 @@ export class Session {
           unavailable: true,
         }));
       try {
-        const values = await runTransaction(client, this.#owner, operations);
+        const values = await runTransaction(createQuery(client), runWrites(this.#owner, operations));
         this.#failure = undefined;
         return values.map((value) => ({ value }));
       } catch (thrown) {
