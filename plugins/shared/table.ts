@@ -33,21 +33,16 @@ export function formatTable(
   };
   const totals = sums?.of && rows.length > 1 ? headings.map(sumUp) : undefined;
   const columns = headings.flatMap((heading, place) => {
-    const cells = rows.map((row) => row[place] ?? '');
-    const total = totals?.[place] ?? '';
-    if (cells.every((cell) => cell === '') && total === '') return [];
-    const width = [heading, ...cells, total].reduce((most, { length }) => Math.max(most, length), 0);
-    const isRight = cells.every(isNumber);
-    return [{ place, heading, total, width, isRight }];
+    const cells = [...rows, totals ?? []].map((row) => row[place] ?? '');
+    if (cells.every((cell) => cell === '')) return [];
+    const width = [heading, ...cells].reduce((most, { length }) => Math.max(most, length), 0);
+    return [{ place, width, isRight: rows.every((row) => isNumber(row[place] ?? '')) }];
   });
-  const formatLine = (getCell: (column: (typeof columns)[number]) => string): string =>
+  const formatLine = (row: readonly string[]): string =>
     columns
-      .map((column) => getCell(column)[column.isRight ? 'padStart' : 'padEnd'](column.width))
+      .map(({ place, width, isRight }) => (row[place] ?? '')[isRight ? 'padStart' : 'padEnd'](width))
       .join('  ')
       .trimEnd();
-  return [
-    formatLine(({ heading }) => heading),
-    ...rows.map((row) => formatLine(({ place }) => row[place] ?? '')),
-    ...(totals ? [formatLine(({ width }) => '-'.repeat(width)), formatLine(({ total }) => total)] : []),
-  ].join('\n');
+  const rule = columns.map(({ width }) => '-'.repeat(width)).join('  ');
+  return [...[headings, ...rows].map(formatLine), ...(totals ? [rule, formatLine(totals)] : [])].join('\n');
 }
