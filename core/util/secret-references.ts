@@ -134,11 +134,8 @@ export function openSecret(
   async function readNow(wait: number): Promise<SecretValues> {
     await sleep(Math.max(0, wait));
     try {
-      values = readLines(
-        await readPlace(kind, place),
-        schema,
-        kind === 'env' ? 'it is not set' : 'it is empty',
-      );
+      const none = kind === 'env' ? 'it is not set' : 'it is empty';
+      values = readLines(await readPlace(kind, place), schema, none);
       fault = undefined;
     } catch (error) {
       const message = `the secret ${kind}:${place} cannot be read: ${describeFailure(error)}`;

@@ -23,13 +23,11 @@ export function signWithHeaders(shown: Readonly<Record<string, string>>): Signin
   return { sign: (request) => ({ ...request, headers: { ...request.headers, ...shown } }) };
 }
 
-type Build = (key: string) => Readonly<Record<string, string>>;
-
 export function signWithKey(
   { openSecret, logger }: Pick<Host, 'openSecret' | 'logger'>,
   provider: string,
   text: string,
-  build: Build,
+  build: (key: string) => Readonly<Record<string, string>>,
 ): Signing {
   if (!isReference(text)) return signWithHeaders(build(text));
   const secret = openSecret(text, plainSecret);
