@@ -48,7 +48,6 @@ export const affinity = definePlugin({
     const limits = { ...limitEntries(most), ttl: keep * 1000, perf: { now: () => Date.now() } };
     const known = new LRUCache<string, Home>(limits);
     const homes = keepThroughReloads(host, 'affinity', known, { from, keep, most });
-    let stopHearing: (() => void) | undefined;
     const settle = (conversation: string, home: Home, before: Home | undefined): void => {
       homes().set(conversation, home);
       if (!news.hasOthers() || isSame(before, home)) return;
@@ -56,12 +55,12 @@ export const affinity = definePlugin({
       news.notify('affinity', { conversation, name, credential } satisfies z.output<typeof movedSchema>);
     };
     hooks.ready.tapPromise('affinity', async () => {
-      stopHearing = news.hear('affinity', (moved) => {
+      const stop = news.hear('affinity', (moved) => {
         const { conversation, ...home } = movedSchema.parse(moved);
         homes().set(conversation, home);
       });
+      hooks.close.tapPromise('affinity', async () => stop());
     });
-    hooks.close.tapPromise('affinity', async () => stopHearing?.());
     hooks.route.tap({ name: 'affinity', stage: stages.affinity }, (targets, parsed) => {
       const { call, protocol } = parsed;
       // Calls that are no conversations have nothing in a cache.
