@@ -150,10 +150,7 @@ export class Deployments {
     const known = isServer ? undefined : findId(name, base === undefined ? upstream : splitModel(base)[1]);
     if (name === 'amazon-bedrock') options.profile ??= place.exec(upstream)?.[1] ?? 'region';
     if (name === 'azure' && known !== undefined)
-      options.deployments = {
-        ...Object(options.deployments),
-        [known.slice(known.indexOf('/') + 1)]: upstream,
-      };
+      options.deployments = { ...Object(options.deployments), [known.replace(/^.*?\//, '')]: upstream };
     if (name === 'ollama') options.baseUrl ??= 'http://127.0.0.1:11434/v1';
     if (name === 'ollama') options.free = true;
     // A pattern of names has no facts of its own.

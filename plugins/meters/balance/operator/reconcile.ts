@@ -158,14 +158,8 @@ function divideCharge(
     .filter(({ unit }) => units.includes(unit));
   const all = used.reduce((sum, { count }) => sum + count, 0n);
   const shares = all === 0n ? [{ name: model, count: 1n }] : used;
-  return shares.map(({ name, count }) => ({
-    side: 'bill',
-    day,
-    name,
-    cost: (cost * count) / (all || 1n),
-    input: 0,
-    output: 0,
-  }));
+  const part = { side: 'bill', day, input: 0, output: 0 } as const;
+  return shares.map(({ name, count }) => ({ ...part, name, cost: (cost * count) / (all || 1n) }));
 }
 
 async function compareBill(client: OperatorClient<Ledger>, asked: Order, files: readonly string[]) {

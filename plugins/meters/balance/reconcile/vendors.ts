@@ -60,11 +60,9 @@ function toDay(text: string): string {
 /** Undefined: the row is empty, or about something else. Costs below 4 million USD are exact. */
 export function readLine(row: Row, vendor: Vendor) {
   const find = (names: readonly string[]): string => names.map((name) => row[name]).find(Boolean) ?? '';
+  const cells = Object.entries(row);
   const sumUp = (kind: string): number =>
-    Object.entries(row).reduce(
-      (sum, [name, cell = '']) => sum + (name.includes(kind) ? readCount(cell) : 0),
-      0,
-    );
+    cells.reduce((sum, [name, cell = '']) => sum + (name.includes(kind) ? readCount(cell) : 0), 0);
   const item = vendor.readItem(row);
   // Anthropic's API states cents.
   const [dollars, cents = ''] = [find(dollarFields), row.amount];
@@ -103,7 +101,7 @@ export function toName(model: string): string {
 
 const toSeconds = (day: string): string => String(Date.parse(day) / 1000);
 
-const openAi: Vendor = {
+const openai: Vendor = {
   providers: ['openai'],
   // Items read `gpt-5.4-2026-03-05, cached input`, `priority | gpt-5.4, output` or `web search tool calls`.
   readItem({ line_item: item = '', model = '' }) {
@@ -160,6 +158,4 @@ const google: Vendor = {
   },
 };
 
-export const vendors: ReadonlyMap<string, Vendor> = new Map(
-  Object.entries({ openai: openAi, anthropic, google }),
-);
+export const vendors: ReadonlyMap<string, Vendor> = new Map(Object.entries({ openai, anthropic, google }));
