@@ -116,8 +116,10 @@ export async function requireConfirmation(question: string): Promise<void> {
 
 /** An option that takes names with commas between. */
 export function buildListFlag(names: string): Flag {
-  const read = (typed: string | true) => (typed === true ? typed : typed.split(','));
-  return { description: `comma-separated ${names}`, read };
+  return {
+    description: `comma-separated ${names}`,
+    read: (typed) => (typed === true ? typed : typed.split(',')),
+  };
 }
 
 /** An option that takes a number. Other text stays as it is, so that it is refused. */
@@ -190,12 +192,8 @@ export function setField(fields: Fields, [name = '', ...rest]: readonly string[]
 }
 
 function readTyped(verb: Named, typed: readonly string[], options: Typed['options']): Typed {
-  const args = Object.fromEntries(
-    listWords(verb.name).flatMap((word, index) => {
-      const text = typed[index];
-      return text === undefined ? [] : [[word, text]];
-    }),
-  );
+  const given = listWords(verb.name).slice(0, typed.length);
+  const args = Object.fromEntries(given.map((word, index) => [word, typed[index] ?? '']));
   let input: Fields = {};
   for (const { field, typed: text, read } of listPlaces(verb, args, options))
     if (text !== undefined) input = setField(input, field.split('.'), read ? read(text) : text);

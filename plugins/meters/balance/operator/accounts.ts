@@ -66,12 +66,6 @@ export function buildAccountError(account: string): GatewayError {
   );
 }
 
-export async function requireBalance(store: Store, account: string): Promise<Account> {
-  const balance = await store.readBalance(account);
-  if (!balance) throw buildAccountError(account);
-  return describeBalance(account, balance);
-}
-
 const tooMuch = `an account can be credited ${formatUsd(mostCredit)} USD in all: add less`;
 
 const unchanged = {
@@ -109,6 +103,10 @@ export async function requireRecord(store: Store, account: string): Promise<Acco
   return record;
 }
 
+export async function requireBalance(store: Store, account: string): Promise<Account> {
+  return describeBalance(account, await requireRecord(store, account));
+}
+
 /** Adds credit, once for each reference. A repeated order changes nothing, and the reply says so. */
 export async function addCredit(store: Store, credit: Omit<Credit, 'at'>) {
   const { account, reference } = credit;
@@ -133,18 +131,13 @@ export function formatBalance({ account, balance, total, used, pending, availabl
   );
 }
 
-const amounts = ['balance', 'total', 'used', 'pending', 'available'] as const;
+const columns = ['account', 'state', 'balance', 'total', 'used', 'pending', 'available'] as const;
 
 function formatAccounts(accounts: readonly ListedAccount[]): string {
   const of = ['BALANCE USD', 'CREDITED', 'USED', 'RESERVED', 'AVAILABLE'];
   return formatTable(
     ['ACCOUNT', 'STATE', ...of, 'TERMS'],
-    accounts.map((account) => [
-      account.account,
-      account.state,
-      ...amounts.map((name) => account[name]),
-      formatTermsBriefly(account),
-    ]),
+    accounts.map((account) => [...columns.map((name) => account[name]), formatTermsBriefly(account)]),
     { many: 'accounts', of },
   );
 }

@@ -73,22 +73,9 @@ function readNames(store: Store, found: readonly BudgetRecord[]): Promise<Readon
 
 export function describeWarning(warning: Warning) {
   const { id, budget, event, at, start, threshold, used, allowed, scope, subject, per, zone } = warning;
-  return {
-    id,
-    event: `budget.${event}` as const,
-    at: toIso(at),
-    budget: {
-      id: budget,
-      scope,
-      subject,
-      per,
-      zone,
-      start: per === 'total' ? null : toIso(start),
-      allowed: formatUsd(allowed),
-      used: formatUsd(used),
-      threshold,
-    },
-  };
+  const counted = { id: budget, scope, subject, per, zone, start: per === 'total' ? null : toIso(start) };
+  const figures = { allowed: formatUsd(allowed), used: formatUsd(used), threshold };
+  return { id, event: `budget.${event}` as const, at: toIso(at), budget: { ...counted, ...figures } };
 }
 
 function buildBudgetError(id: unknown): GatewayError {

@@ -56,6 +56,8 @@ function listLosses({ losses, losses_omitted: omitted, attempts }: Details): str
   return [...rows.values(), ...(omitted ? [[`and ${omitted} more`]] : [])];
 }
 
+const roundTime = (milliseconds: number | null) => milliseconds && Math.round(milliseconds);
+
 export function formatDetails(call: Details): string {
   const attempts = call.attempts.map(({ provider, key, model, ...each }) => {
     const place = [each.number, key === undefined ? provider : `${provider} key ${key}`, model];
@@ -68,10 +70,10 @@ export function formatDetails(call: Details): string {
   const bill = call.entries
     .flatMap(({ lines }) => lines)
     .map(({ kind, units, price, per, amount }) => [kind, units, price, per, amount]);
-  const timing = call.timing.map(({ name, start_ms: start, duration_ms: duration }) => [
-    name,
-    Math.round(start),
-    duration && Math.round(duration),
+  const timing = call.timing.map((step) => [
+    step.name,
+    roundTime(step.start_ms),
+    roundTime(step.duration_ms),
   ]);
   return [
     formatFacts(listFacts(call)),

@@ -152,6 +152,7 @@ async function readCallDetails(store: Store, id: string) {
     );
   const record = readShownRecord(call.body);
   const entries = await store.listEntries({ call: id, limit: 20 });
+  const reserved = entries.map((entry) => (entry.kind === 'reserve' ? entry.reserved : 0n));
   const [refund] = await store.listEntries({ reference: nameRefund(id), limit: 1 });
   const keyName = (await readKeyNames(store, [call.key])).get(call.key);
   return {
@@ -159,12 +160,7 @@ async function readCallDetails(store: Store, id: string) {
     ...record,
     ...(keyName !== undefined && { key_name: keyName }),
     ...readOrigin(call.body),
-    reserved: formatUsd(
-      entries.reduce(
-        (most, { kind, reserved }) => (kind === 'reserve' && reserved > most ? reserved : most),
-        0n,
-      ),
-    ),
+    reserved: formatUsd(reserved.reduce((most, amount) => (amount > most ? amount : most), 0n)),
     refunded: refund ? formatUsd(refund.available) : null,
     provider: call.provider === '' ? null : call.provider,
     answered_by: call.provider === '' ? null : call.model,

@@ -166,15 +166,14 @@ const shown = defineOperation({
 });
 
 /**
- * The filter of a list, a report or an export with the id of the key that it names. Throws if it names an
- * account or a key that does not exist. Ids stay as they are: deleted keys have calls and entries too.
+ * The filter of a list, a report or an export. Throws if it names an account or a key that does not exist.
+ * Ids are not looked up: deleted keys have calls and entries too.
  */
 export async function findOwners(filter: Fields, { call }: OperatorClient<Ledger>): Promise<Fields> {
   const { account, key } = filter;
   if (typeof account === 'string') await call(shownAccount, { params: { account } });
-  return typeof key === 'string' && !isKeyId(key)
-    ? { ...filter, key: (await call(shown, { params: { key } })).id }
-    : filter;
+  if (typeof key === 'string' && !isKeyId(key)) await call(shown, { params: { key } });
+  return filter;
 }
 
 const listing = defineOperation({
