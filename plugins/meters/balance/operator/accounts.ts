@@ -104,7 +104,9 @@ export async function requireRecord(store: Store, account: string): Promise<Acco
 }
 
 export async function requireBalance(store: Store, account: string): Promise<Account> {
-  return describeBalance(account, await requireRecord(store, account));
+  const balance = await store.readBalance(account);
+  if (!balance) throw buildAccountError(account);
+  return describeBalance(account, balance);
 }
 
 /** Adds credit, once for each reference. A repeated order changes nothing, and the reply says so. */
