@@ -53,17 +53,10 @@ export function checkSignature(
     const expected = createHmac('sha256', each).update(`${time}.${body}`).digest();
     return signatures.some((signature) => timingSafeEqual(Buffer.from(signature, 'hex'), expected));
   });
-  if (!isSigned || time === '')
-    throw new GatewayError(
-      'forbidden',
-      `The ${header} header does not sign this body with the shared secret.`,
-    );
-  if (Math.abs(now / 1000 - Number(time)) > tolerance) {
-    throw new GatewayError(
-      'forbidden',
-      `The message was signed more than ${tolerance} seconds from now; sign it again.`,
-    );
-  }
+  const unsigned = `The ${header} header does not sign this body with the shared secret.`;
+  if (!isSigned || time === '') throw new GatewayError('forbidden', unsigned);
+  const late = `The message was signed more than ${tolerance} seconds from now; sign it again.`;
+  if (Math.abs(now / 1000 - Number(time)) > tolerance) throw new GatewayError('forbidden', late);
 }
 
 export function createTopUpRoute(

@@ -5,9 +5,10 @@ import { isKeyId } from '../keys.ts';
 import type { KeyRecord, Store } from '../store.ts';
 import { toIso, buildRefusal, toUsdOrNull } from './replies.ts';
 
-export function describeKey({ spendCap, models, expires, callsPerMinute, ...key }: KeyRecord): Key {
-  const { networks = null, protocols = null, operations = null } = key;
+export function describeKey({ spendCap, expires, ...key }: KeyRecord): Key {
+  const { models = null, callsPerMinute = null, networks = null, protocols = null, operations = null } = key;
   const { id, lastFour, name, kind, account = null, disabled, tags: tagged, rotatedTo = null } = key;
+  const permits = { networks, protocols, operations };
   return {
     id,
     lastFour,
@@ -18,15 +19,7 @@ export function describeKey({ spendCap, models, expires, callsPerMinute, ...key 
     holder: key.holder ?? null,
     disabled,
     created: toIso(key.created),
-    limits: {
-      spendCap: toUsdOrNull(spendCap),
-      models: models ?? null,
-      expires: toIso(expires),
-      callsPerMinute: callsPerMinute ?? null,
-      networks,
-      protocols,
-      operations,
-    },
+    limits: { spendCap: toUsdOrNull(spendCap), models, expires: toIso(expires), callsPerMinute, ...permits },
     tags: tagged,
     used: formatUsd(key.used),
     pending: formatUsd(key.pending),

@@ -8,11 +8,12 @@ import { formatUsd, parseUsd, type Nano } from '../../../../core/index.ts';
 import { readInput } from '../../../shared/operator-routes.ts';
 import { buildListFlag, type OperatorClient, type Verbs } from '../../../shared/operator-verbs.ts';
 import { formatTable } from '../../../shared/table.ts';
-import { findStartOfDate } from '../budgets/periods.ts';
+import { findStartOfDate, formatDate } from '../budgets/periods.ts';
 import { readRows } from '../reconcile/read-rows.ts';
 import { readLine, toName, vendors, type BillLine, type Vendor } from '../reconcile/vendors.ts';
 import type { Ledger } from './operation.ts';
 import { usageReport } from './reports.ts';
+import { addToDate } from './statement.ts';
 
 const mostLines = 500_000;
 const mostDays = 400;
@@ -79,16 +80,12 @@ function compareParts(parts: readonly Part[], percent: number) {
   });
 }
 
-function addDays(from: string, days: number): string {
-  return new Date(Date.parse(from) + days * 86_400_000).toISOString().slice(0, 10);
-}
-
-const findYesterday = (): string => addDays(new Date().toISOString(), -1);
+const findYesterday = (): string => addToDate(formatDate('UTC', Date.now()), { days: -1 });
 
 async function readLines(vendor: Vendor, files: readonly string[], asked: Order): Promise<BillLine[]> {
   const lines: BillLine[] = [];
   const last = asked.to ?? findYesterday();
-  const period = [asked.from ?? addDays(last, -29), addDays(last, 1)] as const;
+  const period = [asked.from ?? addToDate(last, { days: -29 }), addToDate(last, { days: 1 })] as const;
   for await (const row of readRows(files, vendor.api, period, asked.api)) {
     const line = readLine(row, vendor);
     if (line?.model === '')
@@ -113,7 +110,8 @@ function findDays(lines: readonly BillLine[], asked: Order) {
   if (!first) throw new Error(`the bill has no line about a model${period}`);
   const cut = within.find(({ day, until }) => day < from || until > to);
   if (cut) throw new Error(`the bill has a line from ${cut.day} to ${cut.until}: leave out --from and --to`);
-  if (addDays(from, mostDays) <= to) throw new Error(`from ${from} to ${to} are more than ${mostDays} days`);
+  if (addToDate(from, { days: mostDays }) <= to)
+    throw new Error(`from ${from} to ${to} are more than ${mostDays} days`);
   const isDaily = within.every(({ day, until }) => until === day);
   return { from, to, by: isDaily ? 'day' : 'period', zone: first.zone, within };
 }
@@ -126,8 +124,8 @@ async function readLedger(
 ) {
   const toTime = (day: string): string => new Date(findStartOfDate(zone, day)).toISOString();
   const parts = [];
-  for (let day = from; day <= to; day = addDays(day, 1)) {
-    const period = { from: toTime(day), to: toTime(addDays(day, 1)) };
+  for (let day = from; day <= to; day = addToDate(day, { days: 1 })) {
+    const period = { from: toTime(day), to: toTime(addToDate(day, { days: 1 })) };
     const { data } = await call(usageReport, { input: { ...period, by: 'provider,model' } });
     for (const { model: id = '', provider, vendorCost, input, output, uses } of data) {
       const name = toName(id.slice(id.indexOf('/') + 1));

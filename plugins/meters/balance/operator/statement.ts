@@ -38,7 +38,10 @@ export const statementQuery = z
 type Query = z.output<typeof statementQuery>;
 
 /** A date, some days or months later. */
-function addToDate(text: string, { days = 0, months = 0 }: { days?: number; months?: number }): string {
+export function addToDate(
+  text: string,
+  { days = 0, months = 0 }: { days?: number; months?: number },
+): string {
   const [year = 0, month = 1, day = 1] = text.split('-').map(Number);
   return new Date(Date.UTC(year, month - 1 + months, day + days)).toISOString().slice(0, 10);
 }
