@@ -95,8 +95,7 @@ export function convert(written: string, template: string) {
   const calls = source.read(['general_settings', 'global_max_parallel_requests'], number);
   const limited = { ...(limits.length > 0 && { limits }), ...(calls && { shares: { calls } }) };
   let text = writeSettings(writeProviders(template, providers), source);
-  if (Object.keys(limited).length > 0)
-    text = replace(text, String.raw`^ {4}rateLimits\(\)`, `    rateLimits(${write(limited)})`);
+  text = replace(text, String.raw`^ {4}rateLimits\(\)`, `    rateLimits(${write(limited)})`);
   if (names.length > 0) {
     const lines = names.map(([name, models]) => `      ${write({ [name]: models }).slice(2, -2)},\n`);
     const use = "import { aliases } from 'tollgate/plugins/routing/aliases';\n";
