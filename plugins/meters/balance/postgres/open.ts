@@ -176,16 +176,12 @@ async function connectWithoutPooler(client: Client): Promise<void> {
  */
 const mostMigrations = 20;
 
-async function migrateDuringCalls(client: Client): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await migrate(client);
-    } catch (error) {
-      const isConflict = getCode(error)?.startsWith('40') === true;
-      if (!isConflict || attempt === mostMigrations) throw error;
-      await sleep(pause * attempt);
-    }
-  }
+async function migrateDuringCalls(client: Client, attempt = 1): Promise<void> {
+  await migrate(client).catch(async (error: unknown) => {
+    if (getCode(error)?.startsWith('40') !== true || attempt === mostMigrations) throw error;
+    await sleep(pause * attempt);
+    return migrateDuringCalls(client, attempt + 1);
+  });
 }
 
 /** Brings the tables up to date. Throws if commits are not durable, since the ledger depends on that. */
