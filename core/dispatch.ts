@@ -4,6 +4,7 @@
  */
 import { IncomingMessage, ServerResponse, type ClientRequest } from 'node:http';
 import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import httpProxy, { type ProxyServer } from 'http-proxy-3';
 import type { Config } from './config.ts';
@@ -93,12 +94,13 @@ const noSocket = new Socket();
 class SentRequest extends IncomingMessage {
   readonly sending: Sending;
 
-  constructor(sending: Sending, { method, headers, body }: UpstreamRequest) {
+  constructor(sending: Sending, { method, headers, body, source }: UpstreamRequest) {
     super(noSocket);
     const bytes = Buffer.from(body);
+    const { length } = source ?? bytes;
     this.sending = sending;
     this.method = method;
-    this.headers = { ...headers, ...(method === 'GET' ? {} : { 'content-length': String(bytes.length) }) };
+    this.headers = { ...headers, ...(method === 'GET' ? {} : { 'content-length': String(length) }) };
     if (bytes.length > 0) this.push(bytes);
     this.push(null);
     // Node destroys the socket of an incomplete message.
@@ -114,6 +116,7 @@ class Sending {
   /** Set when the request has a connection, or waits for its handshake. */
   #outgoing: ClientRequest | undefined;
   #reply: IncomingMessage | undefined;
+  #source: Readable | undefined;
   /** Ends the request, or breaks off the reply, of a cancelled call. */
   readonly #stop = (): void => {
     (this.#reply ?? this.#outgoing)?.destroy(toConnectionError(cancelled, 'the call was cancelled'));
@@ -142,7 +145,10 @@ class Sending {
       cancellation.onCancel(this.#stop);
       // Keeps no body: a short one would hold a pool of Node's until the reply has ended.
       const sent = new SentRequest(this, request);
-      const options = { target: this.#target, agent: agents.find(this.#target) };
+      const buffer = request.source && Readable.from(request.source.read(), { objectMode: false });
+      this.#source = buffer?.on('error', this.#fail);
+      buffer?.on('close', () => buffer.readableEnded || this.#outgoing?.destroy());
+      const options = { target: this.#target, agent: agents.find(this.#target), ...(buffer && { buffer }) };
       proxy.web(sent, new ServerResponse(sent), options, this.#fail);
     }
     return this.#head.promise;
@@ -154,6 +160,7 @@ class Sending {
     this.#outgoing = outgoing;
     // After a change of protocols, Node closes the connection without an error.
     outgoing.once('close', () => {
+      this.#source?.destroy();
       if (!this.#reply) this.#fail(toConnectionError('ECONNRESET', 'the connection closed'));
     });
     if (attempt.cancellation.cancelled) return this.#stop();
@@ -180,6 +187,8 @@ class Sending {
     this.#reply = reply;
     this.#attempt.sent = true;
     reply.once('close', () => cancellation.dropCallback(this.#stop));
+    // A provider may refuse a body of which it has read the beginning.
+    if (this.#source) reply.once('end', () => this.#source?.destroy());
     // A reply that nothing reads is not silent: its client is slow.
     const watch = (): void => {
       if (reply.readableLength > 0) reply.setTimeout(idle);

@@ -36,6 +36,7 @@ export { definePlugin } from './define-plugin.ts';
 export * from './exchange.ts';
 export type { ConditionalTapPlace, Erasure, Hooks, TapPlace } from './hooks.ts';
 export { mayCall } from './http/access.ts';
+export { BodyBudget } from './http/bodies.ts';
 export { parseJson } from './http/json-body.ts';
 export { groupRoutes } from './http/routes.ts';
 export type { SharedRoutes } from './http/routes.ts';

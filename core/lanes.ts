@@ -18,7 +18,7 @@ import type { Routed } from './exchange.ts';
 import type { CoreHooks } from './hooks.ts';
 import { isTapped } from './host/taps.ts';
 import { boundLosses, toClientPath, encodeInClientWords } from './loss.ts';
-import type { EncodedRequest } from './protocol.ts';
+import { isSource, type EncodedRequest } from './protocol.ts';
 import type { UpstreamResponse } from './provider.ts';
 import { listLostWishes } from './upstream/upstream-request.ts';
 
@@ -53,8 +53,10 @@ export function encodeVerbatim(exchange: Routed): EncodedBody {
 }
 
 /** Text and bytes stay as they are. */
-function encodeBody(body: unknown): EncodedBody['body'] {
-  return typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+function encodeBody(body: unknown): Pick<EncodedBody, 'body' | 'source'> {
+  if (isSource(body)) return { body: '', source: body };
+  const isWritten = typeof body === 'string' || body instanceof Uint8Array;
+  return { body: isWritten ? body : JSON.stringify(body), source: undefined };
 }
 
 export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): EncodedBody {
@@ -88,7 +90,7 @@ export function encodeTranslated(exchange: Routed, asked: CanonicalRequest): Enc
   }));
   return {
     verbatim: false,
-    body: encodeBody(encoded.body),
+    ...encodeBody(encoded.body),
     others: encoded.others?.map(encodeBody),
     contentType: encoded.contentType ?? json,
     operation: encoded.operation ?? operation,

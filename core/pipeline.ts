@@ -287,7 +287,7 @@ async function sendRequest(
               ? (events) => transformStream.call(events, routed)
               : undefined,
             fetchOthers: encoded.others?.map(
-              (body) => () => dispatchBody(core, routed, memory, { ...encoded, body }),
+              (body) => () => dispatchBody(core, routed, memory, { ...encoded, ...body }),
             ),
           },
         );
@@ -322,8 +322,11 @@ export async function encodeCall(
   if (!shortened && isVerbatim(hooks, routed)) return encodeVerbatim(routed);
   const asked = shortened?.request ?? routed.getRequest();
   if (!isTapped(hooks.transformRequest, routed)) return encodeTranslated(routed, asked);
-  // A tap may change its request in place, and what it changes is found by comparing.
-  return encodeTranslated(routed, await hooks.transformRequest.promise(structuredClone(asked), routed));
+  // A tap may change its request in place, and what it changes is found by comparing. The files of a task may
+  // be on the disk.
+  const { task, ...rest } = asked;
+  const own = task === undefined ? structuredClone(asked) : { ...structuredClone(rest), task };
+  return encodeTranslated(routed, await hooks.transformRequest.promise(own, routed));
 }
 
 export function refuseLosses(

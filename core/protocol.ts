@@ -8,6 +8,7 @@ import type { z } from 'zod';
 import type { CanonicalEvent, Opaque } from './canonical/events.ts';
 import type { Block, CanonicalRequest, Turn } from './canonical/request.ts';
 import type { Usage } from './canonical/usage.ts';
+import type { Principal } from './exchange.ts';
 import type { Loss, LossCode } from './loss.ts';
 import type { Capabilities, Model } from './model-facts.ts';
 import type { Fee, Mode } from './price-terms.ts';
@@ -214,11 +215,38 @@ export interface ReadForm {
   readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
+/** Forms that may be longer than `server.bodyLimit`, as memory holds `held` bytes of each at most. */
+export interface LargeForms {
+  readonly most: number;
+  readonly held: number;
+  /** Opens what reads one form as it arrives. The call closes it at its end, however it ends. */
+  open(contentType: string, owner: Pick<Principal, 'key' | 'account'>): FormReading;
+}
+
+export interface FormReading {
+  /** The client is paused until it resolves. */
+  write(chunk: Buffer): Promise<void>;
+  end(): Promise<ReadForm>;
+  close(): void;
+}
+
+/** A body that is not in memory. Each attempt reads it from its start. */
+export interface BodySource {
+  readonly length: number;
+  read(): AsyncIterable<Uint8Array>;
+}
+
+export function isSource(body: unknown): body is BodySource {
+  return typeof body === 'object' && body !== null && 'read' in body && typeof body.read === 'function';
+}
+
 export interface ClientSide {
   /** Receives method, decoded path and raw query without `?`. Undefined: not a path of this protocol. */
   match(method: string, path: string, query?: string): Match | undefined;
   /** Reads a body of multipart/form-data (`tollgate/kit` can). Absent: the protocol takes no forms. */
   readForm?(body: Buffer, contentType: string): Promise<ReadForm>;
+  /** Reads them in place of `readForm`. */
+  readonly largeForms?: LargeForms | undefined;
   /**
    * Returns the whole body in place of one that refers to what the gateway keeps for the account, such as an
    * earlier reply. Undefined: it refers to nothing. It runs before anything is reserved.
@@ -286,7 +314,7 @@ export interface Retarget {
 }
 
 export interface EncodedRequest {
-  /** Sent as JSON, or as it is if `contentType` says what it is. */
+  /** Sent as JSON, or as it is if `contentType` says what it is; also a `BodySource`. */
   readonly body: unknown;
   readonly contentType?: string | undefined;
   /** Further bodies of the same call, which are sent as `joinReplies` asks for their replies. */

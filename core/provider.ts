@@ -7,7 +7,7 @@ import type { Target } from './exchange.ts';
 import type { Model } from './model-facts.ts';
 import type { PriceSchedule } from './price-schedule.ts';
 import type { Price } from './price-terms.ts';
-import type { Operation } from './protocol.ts';
+import type { BodySource, Operation } from './protocol.ts';
 
 export interface Provider {
   readonly name: string;
@@ -57,6 +57,8 @@ export interface UpstreamRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
+  /** The body, if it is not in memory. Then `body` is empty. */
+  readonly source?: BodySource | undefined;
 }
 
 /** A provider's reply, its body as it arrives. Ending the iteration early closes the connection. */

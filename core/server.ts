@@ -140,12 +140,15 @@ async function takeRequest(core: Core, context: Koa.Context, call: Call): Promis
     async read(share) {
       checkBodyType(req, call);
       refuseTransferEncoding(req);
-      const { readForm } = protocol.client;
-      const bytes = await share.read(req);
+      const { readForm, largeForms } = protocol.client;
+      const bytes = await share.read(req, isForm(req) ? largeForms : undefined);
+      if (share.form) return toFormBody(0, share.form.end());
       const turn = takeTurn(bytes.length);
       if (turn) await turn;
       // Anything else is read as JSON, because many clients send no content type.
-      return readForm && isForm(req) ? toFormBody(bytes, readForm(bytes, getType(req))) : parseJson(bytes);
+      return readForm && isForm(req)
+        ? toFormBody(bytes.length, readForm(bytes, getType(req)))
+        : parseJson(bytes);
     },
   });
   req.socket.off('end', probeClient);
@@ -165,7 +168,7 @@ function checkBodyType(request: IncomingMessage, { protocol, match }: Call): voi
   if (match.body === 'multipart' && !isForm(request)) throw toWrongBodyError('multipart/form-data');
 }
 
-async function toFormBody({ length }: Buffer, reading: Promise<ReadForm>): Promise<ReadBody> {
+async function toFormBody(length: number, reading: Promise<ReadForm>): Promise<ReadBody> {
   const form = await reading;
   releaseAfter(length);
   const text = JSON.stringify(form.fields);

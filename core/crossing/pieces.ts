@@ -3,7 +3,7 @@ import type { CanonicalEvent } from '../canonical/events.ts';
 import type { CanonicalRequest } from '../canonical/request.ts';
 import type { Loss } from '../loss.ts';
 import type { EncodedRequest, Operation } from '../protocol.ts';
-import type { UpstreamResponse } from '../provider.ts';
+import type { UpstreamRequest, UpstreamResponse } from '../provider.ts';
 
 /** Text for the client, or its bytes. `last` means success, and is held until the call is settled. */
 export interface Piece {
@@ -27,11 +27,12 @@ export interface ChangedRequest {
   readonly losses: readonly Loss[];
 }
 
-export interface EncodedBody extends Pick<EncodedRequest, 'expects' | 'unwraps'> {
+type Body = Pick<UpstreamRequest, 'body' | 'source'>;
+
+export interface EncodedBody extends Body, Pick<EncodedRequest, 'expects' | 'unwraps'> {
   readonly verbatim: boolean;
-  readonly body: string | Uint8Array;
   /** Further bodies of the call, each sent as a request of its own. */
-  readonly others?: readonly (string | Uint8Array)[] | undefined;
+  readonly others?: readonly Body[] | undefined;
   readonly contentType: string;
   readonly operation: Operation;
   readonly losses: readonly Loss[];

@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Principal } from '../exchange.ts';
+import type { FormReading, LargeForms } from '../protocol.ts';
 import { Chunks } from '../util/chunks.ts';
 import { GatewayError, isGatewayError } from '../util/errors.ts';
 import { decodeBody, isEncoded, toBrokenError } from './encoded-body.ts';
@@ -153,6 +154,7 @@ export class BodyShare {
   readonly #bodies: BodyBudget;
   readonly #owner: Owner;
   #taken = 0;
+  form: FormReading | undefined;
 
   constructor(bodies: BodyBudget, owner: Owner) {
     this.#bodies = bodies;
@@ -172,6 +174,7 @@ export class BodyShare {
   }
 
   release(): void {
+    this.form?.close();
     this.#bodies.release(this.#taken, this.#owner);
     this.#taken = 0;
   }
@@ -198,14 +201,18 @@ export class BodyShare {
     return () => clearInterval(timer);
   }
 
-  /** Reads the whole body of a request, decoded. Throws before it holds more than the limits allow. */
-  read(request: IncomingMessage): Promise<Buffer> {
-    const { bodyLimit: limit } = this.#bodies.limits;
+  /**
+   * Reads the whole body of a request, decoded. Throws before it holds more than the limits allow. With
+   * `forms`, all of it goes to `form`.
+   */
+  read(request: IncomingMessage, forms?: LargeForms): Promise<Buffer> {
+    const { most: limit, held } = forms ?? { most: this.#bodies.limits.bodyLimit, held: Infinity };
     if (Number(request.headers['content-length'] ?? 0) > limit) throw toTooLargeError(limit);
     // If the client disconnected during authentication, the request emits no further event, not even an
     // error.
     if (request.destroyed) throw toClientGoneError();
     const body = isEncoded(request) ? decodeBody(request, { limit, toError: toTooLargeError }) : request;
+    const form = (this.form = forms?.open(request.headers['content-type'] ?? '', this.#owner));
     return new Promise((resolve, reject) => {
       const chunks = new Chunks<Buffer>();
       let length = 0;
@@ -220,11 +227,13 @@ export class BodyShare {
         length += chunk.length;
         if (length > limit) return refuse(toTooLargeError(limit));
         try {
-          this.take(chunk.length);
+          this.take(Math.min(chunk.length, held - this.#taken));
         } catch (error) {
           return refuse(error);
         }
-        chunks.push(chunk);
+        if (!form) return chunks.push(chunk);
+        body.pause();
+        form.write(chunk).then(() => body.resume(), refuse);
       });
       body.on('end', () => {
         stopWatching();

@@ -100,7 +100,7 @@ function addWishes(exchange: Routed, body: EncodedBody['body']): EncodedBody['bo
 
 export function buildUnsigned(
   exchange: Routed,
-  { body, contentType, operation }: EncodedBody,
+  { body, source, contentType, operation }: EncodedBody,
 ): UpstreamRequest {
   const { call, attempt, headers } = exchange;
   const { provider, protocol } = attempt.target;
@@ -116,6 +116,7 @@ export function buildUnsigned(
       'user-agent': 'tollgate',
     },
     body: addWishes(exchange, body),
+    ...(source && { source }),
   };
   return provider.wrap ? provider.wrap(request, attempt.target, operation) : request;
 }

@@ -1,19 +1,31 @@
 /**
  * Forms, multipart/form-data: a protocol reads one from an upload, and writes one for a provider that takes
- * files. Texts and files are in order; names may repeat. koa-body's parser splits a body in memory into its
- * parts; nothing is written to disk.
+ * files. Texts and files are in order; names may repeat. koa-body's parser splits a body into its parts as it
+ * arrives; where the contents of files go is the caller's choice.
  */
 import { isUtf8 } from 'node:buffer';
 import { hash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { koaBody } from 'koa-body';
-import { GatewayError, isGatewayError } from '../../core/index.ts';
+import { GatewayError, isGatewayError, type BodySource } from '../../core/index.ts';
 
 export interface FormFile {
   readonly name: string;
   readonly filename: string;
   readonly mediaType: string;
-  readonly bytes: Uint8Array;
+  /** Not in memory if its wire takes large files. */
+  readonly bytes: Uint8Array | BodySource;
+}
+
+/** The bytes of a file, for a wire that needs all of them at once. */
+export function requireBytes({ name, bytes }: FormFile): Uint8Array {
+  if (bytes instanceof Uint8Array) return bytes;
+  throw new GatewayError(
+    'body_too_large',
+    `"${name}" has ${bytes.length} bytes, more than this model takes; send a smaller file.`,
+    { param: name },
+  );
 }
 
 /** A class and not an interface, so that no JSON from a client can pass for a form. */
@@ -36,22 +48,39 @@ export function createBoundary(): string {
   return `tollgate-${randomUUID()}`;
 }
 
+type Segment = FormFile['bytes'];
+
+async function* readSegments(segments: readonly Segment[]): AsyncGenerator<Uint8Array> {
+  for (const each of segments) {
+    if (each instanceof Uint8Array) yield each;
+    else yield* each.read();
+  }
+}
+
+/** All of it in memory, unless a file is not. */
+function joinSegments(segments: readonly Segment[]): Segment {
+  const inMemory = segments.filter((each) => each instanceof Uint8Array);
+  if (inMemory.length === segments.length) return Buffer.concat(inMemory);
+  const length = segments.reduce((sum, each) => sum + each.length, 0);
+  return { length, read: () => readSegments(segments) };
+}
+
 /** Encodes a form as multipart bytes, with the content type that names their boundary. */
 export function encodeForm(
   { fields, files }: Form,
   boundary = createBoundary(),
-): { readonly body: Uint8Array; readonly contentType: string } {
+): { readonly body: Segment; readonly contentType: string } {
   const texts = fields.map(
     ([name, value]) =>
       `--${boundary}\r\ncontent-disposition: form-data; name=${quoteName(name)}\r\n\r\n${value}\r\n`,
   );
-  const parts = files.flatMap(({ name, filename, mediaType, bytes }) => {
+  const parts = files.flatMap(({ name, filename, mediaType, bytes }): Segment[] => {
     const disposition = `form-data; name=${quoteName(name)}; filename=${quoteName(filename)}`;
     const head = `--${boundary}\r\ncontent-disposition: ${disposition}\r\ncontent-type: ${mediaType}\r\n\r\n`;
     return [Buffer.from(head), bytes, Buffer.from('\r\n')];
   });
   return {
-    body: Buffer.concat([Buffer.from(texts.join('')), ...parts, Buffer.from(`--${boundary}--\r\n`)]),
+    body: joinSegments([Buffer.from(texts.join('')), ...parts, Buffer.from(`--${boundary}--\r\n`)]),
     contentType: `multipart/form-data; boundary=${boundary}`,
   };
 }
@@ -65,13 +94,67 @@ const longestTexts = 1024 * 1024;
 
 /** Reads a body of multipart/form-data. Throws if it has too many parts, or is no form. */
 export async function readForm(body: Buffer, contentType: string): Promise<Form> {
-  const parts = await splitForm(body, contentType);
-  const fields = parts
-    .filter((part) => !part.isFile)
-    .map((part): Form['fields'][number] => [readName(part), readText(part)]);
-  if (fields.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) > longestTexts)
-    throw toTooLargeError();
-  return new Form(fields, parts.filter(({ isFile }) => isFile).map(readFile));
+  const reader = new FormReader(contentType, new Memory(body.length));
+  for (let at = 0; at < body.length; at += sliceLength) {
+    await reader.write(body.subarray(at, at + sliceLength));
+    await nextTurn();
+  }
+  return reader.end();
+}
+
+/** Where the contents of a form's files go, one behind the other. */
+export interface Contents {
+  /** Begins a file. */
+  open(): FileContent;
+  /** Resolves when it can take more. `isEnd`: all files are complete, and are about to be read. */
+  flush(isEnd?: boolean): Promise<void> | undefined;
+}
+
+interface FileContent {
+  /** Keeps a copy. */
+  add(piece: Uint8Array): void;
+  /** All of it, when the form is read. */
+  read(): FormFile['bytes'];
+}
+
+/** Requests are compared as JSON, in which bytes as they are would be many times as long. */
+export function hideBytes(bytes: Uint8Array): Uint8Array {
+  return Object.defineProperty(bytes, 'toJSON', { value: () => hash('sha256', bytes) });
+}
+
+/** One buffer for all. The parser emits any number of small pieces, which would take much memory. */
+class Memory implements Contents {
+  #bytes: Buffer;
+  length = 0;
+
+  constructor(size: number) {
+    this.#bytes = Buffer.allocUnsafe(size);
+  }
+
+  open(): FileContent {
+    const start = this.length;
+    let end = start;
+    return {
+      add: (piece) => {
+        this.#makeRoom(piece.length);
+        this.#bytes.set(piece, end);
+        end += piece.length;
+        this.length = end;
+      },
+      read: () => hideBytes(this.#bytes.subarray(start, end)),
+    };
+  }
+
+  #makeRoom(bytes: number): void {
+    if (this.length + bytes <= this.#bytes.length) return;
+    const more = Buffer.allocUnsafe(2 * (this.length + bytes));
+    more.set(this.#bytes.subarray(0, this.length));
+    this.#bytes = more;
+  }
+
+  flush(): undefined {
+    return undefined;
+  }
 }
 
 interface PartHead {
@@ -84,63 +167,102 @@ interface PartHead {
 interface Part {
   readonly head: PartHead;
   readonly isFile: boolean;
-  bytes: Buffer;
+  readonly content: FileContent;
 }
 
 /** Bytes that the parser reads at once, so that a large form does not hold up the event loop. */
 const sliceLength = 64 * 1024;
 
-function* cutBody(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += sliceLength) yield body.subarray(at, at + sliceLength);
-}
-
 function getType(): string {
   return 'multipart/form-data';
 }
 
-/** What the parser needs to know of a request. */
-function buildContext(body: Buffer, contentType: string): Context {
-  const headers = { 'content-type': contentType, 'content-length': String(body.length) };
-  // The parser handles the error too, but it starts to listen only later.
-  const req = Object.assign(Readable.from(cutBody(body)), { headers }).on('error', () => undefined);
-  return Object.assign(Object.create(null), { req, request: {}, method: 'POST', is: getType });
-}
+/** Reads a form piece by piece. Each piece is parsed before the next is taken. */
+export class FormReader {
+  readonly #contents: Contents;
+  readonly #heads: HeadCheck;
+  readonly #parts: Part[] = [];
+  readonly #texts = new Memory(0);
+  #wanted = Promise.withResolvers<void>();
+  #failure: unknown;
+  // The parser handles errors too, but it starts to listen only later.
+  readonly #body = new Readable({ read: () => this.#wanted.resolve() }).on('error', () => undefined);
+  readonly #parsing: Promise<void>;
 
-async function splitForm(body: Buffer, contentType: string): Promise<Part[]> {
-  checkHeads(body, contentType);
-  const { koaBody: bodyParser } = await import('koa-body');
-  const context = buildContext(body, contentType);
-  const parts: Part[] = [];
-  /** The contents of all parts. The parser emits any number of small pieces, which would take much memory. */
-  const content = Buffer.allocUnsafe(body.length);
-  let end = 0;
-  const onPart = (head: PartHead & NodeJS.EventEmitter): void => {
-    const start = end;
-    const part = { head, isFile: isFile(head), bytes: content.subarray(start, start) };
-    parts.push(part);
-    if (hasTooMany(parts)) context.req.destroy(toTooLargeError());
-    head.on('data', (chunk: Buffer) => {
-      end += chunk.copy(content, end);
-      part.bytes = content.subarray(start, end);
-    });
-  };
-  const options = { json: false, urlencoded: false, text: false, multipart: true, formidable: { onPart } };
-  try {
-    await bodyParser(options)(context, async () => undefined);
-    // The parser may have had the whole form by then.
-    if (hasTooMany(parts)) throw toTooLargeError();
-    return parts;
-  } catch (error) {
-    if (isGatewayError(error)) throw error;
-    throw new GatewayError('invalid_request', 'The body could not be read as multipart/form-data.', {
-      cause: error,
+  constructor(contentType: string, contents: Contents) {
+    this.#contents = contents;
+    this.#heads = new HeadCheck(contentType);
+    this.#parsing = this.#parse(contentType);
+    this.#parsing.catch((error: unknown) => {
+      this.#failure = error;
+      this.#wanted.resolve();
     });
   }
-}
 
-function hasTooMany(parts: readonly Part[]): boolean {
-  const files = parts.filter((part) => part.isFile).length;
-  return files > mostFiles || parts.length - files > mostFields;
+  async write(piece: Buffer): Promise<void> {
+    this.#heads.check(piece);
+    if (this.#failure === undefined) {
+      this.#wanted = Promise.withResolvers();
+      this.#body.push(piece);
+      await this.#wanted.promise;
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+    await this.#contents.flush();
+  }
+
+  async end(): Promise<Form> {
+    this.#body.push(null);
+    await this.#parsing;
+    // The parser may have had the whole form by then.
+    if (this.#hasTooMuch()) throw toTooLargeError();
+    await this.#contents.flush(true);
+    const texts = this.#parts.filter(({ isFile }) => !isFile);
+    return new Form(
+      texts.map((part) => [readName(part), readText(part)]),
+      this.#parts.filter(({ isFile }) => isFile).map(readFile),
+    );
+  }
+
+  async #parse(contentType: string): Promise<void> {
+    const { koaBody: bodyParser } = await import('koa-body');
+    const headers = { 'content-type': contentType, 'transfer-encoding': 'chunked' };
+    const req = Object.assign(this.#body, { headers });
+    const context: Context = Object.assign(Object.create(null), {
+      req,
+      request: {},
+      method: 'POST',
+      is: getType,
+    });
+    const onPart = (head: PartHead & NodeJS.EventEmitter): void => this.#takePart(head);
+    const options = { json: false, urlencoded: false, text: false, multipart: true, formidable: { onPart } };
+    try {
+      await bodyParser(options)(context, async () => undefined);
+    } catch (error) {
+      if (isGatewayError(error)) throw error;
+      throw new GatewayError('invalid_request', 'The body could not be read as multipart/form-data.', {
+        cause: error,
+      });
+    }
+  }
+
+  #takePart(head: PartHead & NodeJS.EventEmitter): void {
+    const isFile = isFileHead(head);
+    const content = (isFile ? this.#contents : this.#texts).open();
+    this.#parts.push({ head, isFile, content });
+    const check = (): void => {
+      if (this.#hasTooMuch()) this.#body.destroy(toTooLargeError());
+    };
+    check();
+    head.on('data', (piece: Buffer) => {
+      content.add(piece);
+      if (!isFile) check();
+    });
+  }
+
+  #hasTooMuch(): boolean {
+    const files = this.#parts.filter(({ isFile }) => isFile).length;
+    return files > mostFiles || this.#parts.length - files > mostFields || this.#texts.length > longestTexts;
+  }
 }
 
 /**
@@ -148,7 +270,7 @@ function hasTooMany(parts: readonly Part[]): boolean {
  * name for what they read from a stream. The parser looks at the content type alone, which many clients omit
  * for files, and some send for texts.
  */
-function isFile({ originalFilename, mimetype, headers }: PartHead): boolean {
+function isFileHead({ originalFilename, mimetype, headers }: PartHead): boolean {
   return (
     originalFilename !== null ||
     /;\s*filename\*?\s*=/i.test(headers?.['content-disposition'] ?? '') ||
@@ -178,8 +300,8 @@ function readName({ head: { name } }: Part): string {
 }
 
 function readText(part: Part): string {
-  const { bytes } = part;
-  if (isUtf8(bytes)) return bytes.toString();
+  const bytes = part.content.read();
+  if (bytes instanceof Uint8Array && isUtf8(bytes)) return Buffer.from(bytes).toString();
   const name = readName(part);
   throw new GatewayError('invalid_request', `"${name}" is not UTF-8: send its text encoded as UTF-8.`, {
     param: name,
@@ -187,14 +309,12 @@ function readText(part: Part): string {
 }
 
 function readFile(part: Part): FormFile {
-  const { head, bytes } = part;
-  // Requests are compared as JSON, in which bytes as they are would be many times as long.
-  Object.defineProperty(bytes, 'toJSON', { value: () => hash('sha256', bytes) });
+  const { originalFilename, mimetype } = part.head;
   return {
     name: readName(part),
-    filename: head.originalFilename ?? '',
-    mediaType: head.mimetype || 'application/octet-stream',
-    bytes,
+    filename: originalFilename ?? '',
+    mediaType: mimetype || 'application/octet-stream',
+    bytes: part.content.read(),
   };
 }
 
@@ -205,20 +325,33 @@ const endOfHead = Buffer.from('\r\n\r\n');
  * Checks the heads of a form's parts before its parser sees them: it would keep a head however long it is,
  * and its patterns take quadratic time. Counts more bytes as a head than the parser does, never fewer.
  */
-function checkHeads(body: Buffer, contentType: string): void {
-  // The same pattern as in the parser.
-  const [, quoted, plain = ''] = /boundary=(?:"([^"]+)"|([^;]+))/i.exec(contentType) ?? [];
-  const delimiter = Buffer.from(`--${quoted ?? plain}`);
-  for (let at = body.indexOf(delimiter); at >= 0;) {
-    const from = at + delimiter.length;
-    const rest = body.subarray(from, from + longestHead + endOfHead.length);
-    const length = rest.indexOf(endOfHead);
-    if (length < 0 && rest.length > longestHead)
-      throw new GatewayError(
-        'invalid_request',
-        'A part of the form has a name of more than 100 characters, ' +
-          `or a head of more than ${longestHead} bytes.`,
-      );
-    at = length < 0 ? -1 : body.indexOf(delimiter, from + length + endOfHead.length);
+class HeadCheck {
+  readonly #delimiter: Buffer;
+  /** The end of what was seen, which may begin a delimiter or a head. */
+  #seen: Buffer = Buffer.alloc(0);
+
+  constructor(contentType: string) {
+    // The same pattern as in the parser.
+    const [, quoted, plain = ''] = /boundary=(?:"([^"]+)"|([^;]+))/i.exec(contentType) ?? [];
+    this.#delimiter = Buffer.from(`--${quoted ?? plain}`);
+  }
+
+  check(piece: Buffer): void {
+    const bytes = Buffer.concat([this.#seen, piece]);
+    let from = 0;
+    for (let at; (at = bytes.indexOf(this.#delimiter, from)) >= 0;) {
+      const start = at + this.#delimiter.length;
+      const head = bytes.subarray(start, start + longestHead + endOfHead.length);
+      const length = head.indexOf(endOfHead);
+      if (length < 0 && head.length > longestHead)
+        throw new GatewayError(
+          'invalid_request',
+          'A part of the form has a name of more than 100 characters, ' +
+            `or a head of more than ${longestHead} bytes.`,
+        );
+      if (length < 0) return void (this.#seen = bytes.subarray(at));
+      from = start + length + endOfHead.length;
+    }
+    this.#seen = bytes.subarray(Math.max(from, bytes.length - this.#delimiter.length + 1));
   }
 }

@@ -27,7 +27,8 @@ export type { ByteReader, ByteReply } from './family/wires.ts';
 export type { ClientWire, Demo, Family, Part, ReadAnswer, ReadAsk, Wire } from './family/wires.ts';
 
 /** `readForm` reads a body of multipart/form-data, for protocols that take files; `encodeForm` writes one. */
-export { encodeForm, Form, readForm } from './forms.ts';
+/** `requireBytes` gives the bytes of a file, and refuses one that is not in memory. */
+export { encodeForm, Form, readForm, requireBytes } from './forms.ts';
 export type { FormFile } from './forms.ts';
 
 /** Metrics that keep their values when plugins are reloaded. */

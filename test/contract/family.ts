@@ -3,21 +3,26 @@
  * of its wires reaches a vendor of each, nothing is lost in silence, and a reply that is not whole never
  * becomes one.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   GatewayError,
   isGatewayError,
+  isSource,
   type ClientCall,
   type EncodedRequest,
+  type LargeForms,
   type Model,
   type Plugin,
   type Protocol,
   type Usage,
 } from '../../core/index.ts';
 import { toClientPath } from '../../core/loss.ts';
-import { readForm, type Form } from '../../plugins/shared/forms.ts';
+import { encodeForm, Form, readForm, requireBytes } from '../../plugins/shared/forms.ts';
 import { createHost } from '../support/host.ts';
 import { testRefusals } from './error-laws.ts';
 import { mutate } from './mutation.ts';
@@ -97,9 +102,10 @@ function readCall({ client }: Protocol, { path, toForm }: Called, body: Fields):
 
 /** What a vendor reads. The boundary of a form differs each time. */
 function listBodies({ body, others = [], contentType = '' }: EncodedRequest): Promise<unknown[]> {
-  const bodies = [body, ...others].map((each) =>
-    each instanceof Uint8Array ? readForm(Buffer.from(each), contentType) : asJson(each),
-  );
+  const bodies = [body, ...others].map(async (each) => {
+    const bytes = isSource(each) ? Buffer.concat(await Array.fromAsync(each.read())) : each;
+    return bytes instanceof Uint8Array ? readForm(Buffer.from(bytes), contentType) : asJson(each);
+  });
   return Promise.all(bodies);
 }
 
@@ -267,6 +273,57 @@ async function encodeOptional(
   }
 }
 
+/** Reads a form as it arrives, with files that are too long for memory. Closes it after `use`. */
+async function passLargeForm(
+  forms: LargeForms,
+  { fields, files }: Form,
+  use: (kept: Form, same: Form) => Promise<void>,
+): Promise<void> {
+  const longer = files.map((file) => ({
+    ...file,
+    bytes: Buffer.concat([requireBytes(file), Buffer.alloc(forms.held, file.filename)]),
+  }));
+  const { body, contentType } = encodeForm(new Form(fields, longer));
+  if (isSource(body)) throw new Error('The form is in memory.');
+  const reading = forms.open(contentType, { key: 'k', account: 'a' });
+  try {
+    for (let at = 0; at < body.length; at += 50_000)
+      await reading.write(Buffer.from(body.subarray(at, at + 50_000)));
+    const kept = await reading.end();
+    if (!(kept instanceof Form)) throw new Error('What was read is no form.');
+    await use(kept, await readForm(Buffer.from(body), contentType));
+  } finally {
+    reading.close();
+  }
+}
+
+function testLargeForms(pair: Pair, forms: LargeForms): void {
+  it('sends files that are not in memory as it sends others, or refuses them by name', () =>
+    fc.assert(
+      fc.asyncProperty(pair.client.bodies, async (body) => {
+        const { toForm } = pair.client;
+        if (!toForm) throw new Error('A client of large forms needs "toForm".');
+        const encodeAs = (form: Form) =>
+          encode({ ...pair, client: { ...pair.client, toForm: () => form } }, body);
+        await passLargeForm(forms, toForm(body), async (kept, same) => {
+          expect(kept.files.every(({ bytes }) => isSource(bytes))).toBe(true);
+          // A call that comes again is recognised by it.
+          expect(JSON.stringify(kept)).toBe(JSON.stringify(same));
+          try {
+            expect(await encodeAs(kept)).toEqual(await encodeAs(same));
+          } catch (error) {
+            if (!isGatewayError(error)) throw error;
+            expect([error.status, kept.files.map(({ name }) => name)]).toEqual([
+              413,
+              expect.arrayContaining([error.details.param]),
+            ]);
+          }
+        });
+      }),
+      { numRuns: 3 },
+    ));
+}
+
 function replaceLast<Item>(items: readonly Item[], last: Item): Item[] {
   return [...items.slice(0, -1), last];
 }
@@ -432,7 +489,9 @@ export function testAbilities(protocol: Protocol, ways: readonly Way[]): void {
 
 /** Registers the suite; call it at the top of a test file. */
 export function testFamily({ plugin, clients, vendors }: FamilyFacts): void {
-  const { protocols } = createHost([plugin]);
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const { protocols } = createHost([plugin], undefined, undefined, folder);
   const own = [...protocols.list()];
   const find = (name: string): Protocol => {
     const protocol = protocols.find(name);
@@ -463,6 +522,8 @@ export function testFamily({ plugin, clients, vendors }: FamilyFacts): void {
           const pair = { protocol, wire: find(wire), client, vendor };
           testCrossing(pair);
           testHostileReplies(pair);
+          const { largeForms } = protocol.client;
+          if (largeForms) testLargeForms(pair, largeForms);
         });
       },
     );

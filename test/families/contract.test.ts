@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { checkModel, type Model, type Usage } from '../../core/index.ts';
 import { Form } from '../../plugins/shared/forms.ts';
-import { ByteAnswer, testFamily } from '../contract/family.ts';
+import { ByteAnswer, testFamily, type FamilyVendor } from '../contract/family.ts';
 import { character } from '../support/arbitrary.ts';
 import { buildModelFacts } from '../support/test-provider.ts';
 import {
@@ -62,55 +62,59 @@ testFamily({
   },
 });
 
+const hearingVendor: FamilyVendor = {
+  model: makeModel('ear', 'transcripts'),
+  answer: answerTranscript,
+  toUsage: (tokens) => ({ input: tokens, output: tokens }),
+};
+
 const form = z.looseObject({ heard: z.array(z.string()) });
 const transcript = z.strictObject({ text: z.string(), usage: z.looseObject({}) });
 
 testFamily({
   plugin: transcripts(),
   clients: [
-    {
-      wire: 'made-transcripts',
-      path: '/v1/audio/transcriptions',
-      bodies: fc
-        .record(
-          {
-            heard: fc.array(text, { minLength: 1, maxLength: 3 }),
-            language: fc.constant('en'),
-            x_unknown: fc.integer(),
-          },
-          { requiredKeys: ['heard'] },
-        )
-        .map((body) => ({ model: 'house/made', ...body })),
-      toForm(body) {
-        const { heard, ...rest } = body;
-        const texts = Object.entries(rest).map(([name, value]): [string, string] => [
-          name,
-          typeof value === 'object' ? JSON.stringify(value) : String(value),
-        ]);
-        const files = [heard].flat().map((sound) => ({
-          name: 'file',
-          filename: 'note.mp3',
-          mediaType: 'audio/mpeg',
-          bytes: Buffer.from(String(sound)),
-        }));
-        return new Form(texts, files);
-      },
-      local: ['model'],
-      readAnswers: (reply) => [transcript.parse(reply).text],
-      expectAnswers: (body) => [
-        form
-          .parse(body)
-          .heard.map((sound) => hear(Buffer.from(sound)))
-          .join('\n'),
-      ],
+    ['made-transcripts', '/v1/audio/transcriptions'] as const,
+    ['made-long-transcripts', '/v1/audio/recordings'] as const,
+  ].map(([wire, path]) => ({
+    wire,
+    path,
+    bodies: fc
+      .record(
+        {
+          heard: fc.array(text, { minLength: 1, maxLength: 3 }),
+          language: fc.constant('en'),
+          x_unknown: fc.integer(),
+        },
+        { requiredKeys: ['heard'] },
+      )
+      .map((body) => ({ model: 'house/made', ...body })),
+    toForm(body) {
+      const { heard, ...rest } = body;
+      const texts = Object.entries(rest).map(([name, value]): [string, string] => [
+        name,
+        typeof value === 'object' ? JSON.stringify(value) : String(value),
+      ]);
+      const files = [heard].flat().map((sound) => ({
+        name: 'file',
+        filename: 'note.mp3',
+        mediaType: 'audio/mpeg',
+        bytes: Buffer.from(String(sound)),
+      }));
+      return new Form(texts, files);
     },
-  ],
+    local: ['model'],
+    readAnswers: (reply) => [transcript.parse(reply).text],
+    expectAnswers: (body) => [
+      form
+        .parse(body)
+        .heard.map((sound) => hear(Buffer.from(sound)))
+        .join('\n'),
+    ],
+  })),
   vendors: {
-    'made-transcripts': {
-      model: makeModel('ear', 'transcripts'),
-      answer: answerTranscript,
-      toUsage: (tokens) => ({ input: tokens, output: tokens }),
-    },
+    'made-transcripts': hearingVendor,
+    'made-long-transcripts': hearingVendor,
     'made-notes': {
       model: makeModel('ear', 'transcripts'),
       answer: answerNotes,

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { GatewayError, type ModelFacts, type PluginFactory, type Usage } from '../../core/index.ts';
 import { defineFamily } from '../../plugins/shared/family/define-family.ts';
 import type { ClientWire, ReadAsk, Wire } from '../../plugins/shared/family/wires.ts';
-import { Form, type FormFile } from '../../plugins/shared/forms.ts';
+import { Form, requireBytes, type FormFile } from '../../plugins/shared/forms.ts';
 import { decodeError, encodeError } from '../../plugins/shared/openai/errors.ts';
 import { providerObject, readPreferences } from '../../plugins/shared/wire-kit/provider-object.ts';
 import { errorSchema } from '../../plugins/shared/wire-kit/reply-schemas.ts';
@@ -232,16 +232,33 @@ const hearing: Wire<TranscriptAsk, string> = {
   decode: decodeTranscript,
 };
 
+/** Bytes of a long recording, and of all that are on the disk at once. */
+export const longest = { most: 220 * 1024 * 1024, together: 256 * 1024 * 1024 };
+
+/** The same for recordings that are too long for memory. */
+const hearingLong: Wire<TranscriptAsk, string> = {
+  ...hearing,
+  name: 'made-long-transcripts',
+  client: {
+    ...transcriptClient,
+    match: (method, path) =>
+      method === 'POST' && path === '/v1/audio/recordings'
+        ? { operation: 'generate', body: 'multipart' }
+        : undefined,
+    files: longest,
+  },
+};
+
 /** What Google's wire is like: the file is a member of JSON. */
 const reading: Wire<TranscriptAsk, string> = {
   name: 'made-notes',
   errors,
   encode: ({ sounds, language }, model, { lose }) => {
     if (language !== undefined) lose('language', 'the vendor finds the language itself');
-    return sounds.map(({ bytes, mediaType }) => ({
+    return sounds.map((file) => ({
       model: model.upstream,
-      mime: mediaType,
-      data: Buffer.from(bytes).toString('base64'),
+      mime: file.mediaType,
+      data: Buffer.from(requireBytes(file)).toString('base64'),
     }));
   },
   decode: decodeTranscript,
@@ -256,7 +273,7 @@ export const transcripts: PluginFactory<z.ZodObject> = defineFamily<TranscriptAs
   name: 'made-transcripts',
   makes: 'transcripts',
   path: '/v1/audio/transcriptions',
-  wires: [hearing, reading],
+  wires: [hearing, hearingLong, reading],
   join: (texts) => texts.join('\n'),
   demo: {
     wire: hearing.name,
@@ -269,7 +286,7 @@ export const transcripts: PluginFactory<z.ZodObject> = defineFamily<TranscriptAs
       price: { input: '1', output: '2' },
     },
     answer: ({ sounds }) => ({
-      answer: sounds.map(({ bytes }) => hear(bytes)).join('\n'),
+      answer: sounds.map((file) => hear(requireBytes(file))).join('\n'),
       usage: { input: 3, output: 4 },
     }),
   },
@@ -315,7 +332,7 @@ export function answerTranscript(body: unknown, tokens: number): unknown {
   const [file, second] = body.files;
   // OpenAI takes no file whose name has no ending.
   if (!file || second || !/^[^.]+\.[a-z0-9]+$/.test(file.filename)) throw new Error('"file" is wrong');
-  return buildTranscript(hear(file.bytes), tokens);
+  return buildTranscript(hear(requireBytes(file)), tokens);
 }
 
 export function answerNotes(body: unknown, tokens: number): unknown {

@@ -69,6 +69,7 @@ export function createHost(
   plugins: readonly Plugin[],
   metrics = new MetricsRegistry(),
   workers = alone,
+  dataFolder = emptyConfig.dataFolder,
 ): TestHost {
   const calls = createHooks();
   const logger = pino({ level: 'silent' });
@@ -96,7 +97,7 @@ export function createHost(
     notices: new Notices(),
     workers,
     catalog: new Catalog(),
-    dataFolder: '/nowhere',
+    dataFolder,
     findTargets: () => [],
     postCall: () => Promise.reject(new Error('not in this host')),
     operations: {

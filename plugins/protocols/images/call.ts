@@ -4,7 +4,7 @@
  * must be those of one, whatever its name is.
  */
 import { type Match, type Operation, GatewayError } from '../../../core/index.ts';
-import { Form, type FormFile } from '../../shared/forms.ts';
+import { Form, requireBytes, type FormFile } from '../../shared/forms.ts';
 import { parseJson } from '../../shared/wire-kit/event-data.ts';
 import { detectPictureType, readDataUrl } from '../../shared/wire-kit/media.ts';
 import { readPreferences } from '../../shared/wire-kit/provider-object.ts';
@@ -127,10 +127,10 @@ function readPictures(files: readonly FormFile[]): Picture[] {
     throw buildFieldError('image', `holds ${images.length} files`, `${Wire.mostPictures} at most`);
   if (masks.length > 1) throw buildFieldError('mask', `holds ${masks.length} files`, 'one');
   return [
-    ...images.map(({ bytes }, index) =>
-      checkPicture(images.length > 1 ? `image[${index}]` : 'image', bytes, false),
+    ...images.map((file, index) =>
+      checkPicture(images.length > 1 ? `image[${index}]` : 'image', requireBytes(file), false),
     ),
-    ...masks.map(({ bytes }) => checkPicture('mask', bytes, true)),
+    ...masks.map((file) => checkPicture('mask', requireBytes(file), true)),
   ];
 }
 

@@ -27,6 +27,7 @@ import { collectLosses } from '../wire-kit/losses.ts';
 import { ReadCall } from '../wire-kit/read-call.ts';
 import { createBag } from '../wire-kit/vendor-bag.ts';
 import { dropZeros, writeJoined } from './join-replies.ts';
+import { storeForms } from './stored-forms.ts';
 import type { ClientWire, Family, ReadAsk, Wire } from './wires.ts';
 
 /** What a request of a family holds, so that no wire of another family reads it. */
@@ -100,11 +101,13 @@ function buildClient<Ask extends object, Answer>(
   family: Family<Ask, Answer>,
   wire: Wire<Ask, Answer>,
   client: ClientWire<Ask, Answer> | undefined,
+  folder: string,
 ): ClientSide {
   const getAsk = (request: CanonicalRequest): Ask => readAsk(family, request);
   return {
     match: (method, path) => client?.match(method, path),
     ...(client?.takesForms && { readForm }),
+    ...(client?.files && { largeForms: storeForms(folder, client.files) }),
     read(body, _text, match, headers) {
       if (!client) throw new GatewayError('not_found', `Clients cannot speak ${wire.name}.`);
       if (client.getType) checkCostWish(headers);
@@ -154,6 +157,7 @@ function readAsk<Ask>({ name, makes }: Named, request: CanonicalRequest): Ask {
 function buildProtocol<Ask extends object, Answer>(
   family: Family<Ask, Answer>,
   wire: Wire<Ask, Answer>,
+  folder: string,
 ): Protocol {
   const { name, client } = wire;
   return {
@@ -161,7 +165,7 @@ function buildProtocol<Ask extends object, Answer>(
     body: client?.takesForms ? 'multipart' : 'json',
     makes: family.makes,
     ...(wire.flags && { capabilities: wire.flags }),
-    client: buildClient(family, wire, client),
+    client: buildClient(family, wire, client, folder),
     upstream: {
       buildHeaders: () => (wire.bytes ? { accept: '*/*' } : {}),
       retarget: ({ model }) => [
@@ -256,7 +260,9 @@ function offerDemo<Ask extends object, Answer>(host: Host, family: Family<Ask, A
     const answerForm = async (request: UpstreamRequest, routed: Routed) => {
       const type = request.headers['content-type'] ?? '';
       if (!isAsked(routed) || !type.startsWith('multipart/')) return answerJson(request, routed);
-      return answer(routed, await readForm(Buffer.from(request.body), type));
+      const { source, body } = request;
+      const bytes = source ? Buffer.concat(await Array.fromAsync(source.read())) : Buffer.from(body);
+      return answer(routed, await readForm(bytes, type));
     };
     // A promise for each call of other models too would cost something.
     if (client.takesForms) host.hooks.dispatch.tapPromise(name, answerForm);
@@ -272,7 +278,7 @@ export function defineFamily<Ask extends object, Answer>(
     options: z.strictObject({}),
     apply(host) {
       for (const wire of family.wires) {
-        host.protocols.add(buildProtocol(family, wire));
+        host.protocols.add(buildProtocol(family, wire, host.dataFolder));
         if (wire.client?.address) host.addAddress({ protocol: wire.name, ...wire.client.address });
       }
       offerDemo(host, family);

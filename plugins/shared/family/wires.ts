@@ -24,6 +24,7 @@ import type {
 import type { Form } from '../forms.ts';
 import type { Lose } from '../wire-kit/losses.ts';
 import type { Fields } from '../wire-kit/vendor-bag.ts';
+import type { FileLimits } from './stored-forms.ts';
 
 export interface Family<Ask extends object, Answer> {
   readonly name: string;
@@ -117,6 +118,8 @@ export interface ClientWire<Ask, Answer> {
   match(method: string, path: string): Match | undefined;
   /** Whether bodies may be forms, which `read` gets as a `Form`. `match` may say that they have to be. */
   readonly takesForms?: true;
+  /** If the files of its forms may be larger than memory should hold: then they can be on the disk. */
+  readonly files?: FileLimits;
   /** Reads and checks a body. Throws `invalid_request` that names the field. */
   read(body: unknown, match: Match): ReadAsk<Ask>;
   /** Names of fields of `Ask` in its bodies, where they differ. */
