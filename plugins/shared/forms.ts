@@ -4,11 +4,11 @@
  * arrives; where the contents of files go is the caller's choice.
  */
 import { isUtf8 } from 'node:buffer';
-import { hash, randomUUID } from 'node:crypto';
+import { createHash, hash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { koaBody } from 'koa-body';
-import { GatewayError, isGatewayError, type BodySource } from '../../core/index.ts';
+import { GatewayError, isGatewayError, type BodySource, type FormReading } from '../../core/index.ts';
 
 export interface FormFile {
   readonly name: string;
@@ -94,7 +94,7 @@ const longestTexts = 1024 * 1024;
 
 /** Reads a body of multipart/form-data. Throws if it has too many parts, or is no form. */
 export async function readForm(body: Buffer, contentType: string): Promise<Form> {
-  const reader = new FormReader(contentType, new Memory(body.length));
+  const reader = new FormReader(contentType, body.length);
   for (let at = 0; at < body.length; at += sliceLength) {
     await reader.write(body.subarray(at, at + sliceLength));
     await nextTurn();
@@ -102,58 +102,84 @@ export async function readForm(body: Buffer, contentType: string): Promise<Form>
   return reader.end();
 }
 
-/** Where the contents of a form's files go, one behind the other. */
-export interface Contents {
-  /** Begins a file. */
-  open(): FileContent;
-  /** Resolves when it can take more. `isEnd`: all files are complete, and are about to be read. */
-  flush(isEnd?: boolean): Promise<void> | undefined;
+/** Takes what is too much for memory. */
+export interface Disk {
+  write(bytes: Uint8Array, at: number): Promise<void>;
+  find(start: number, end: number): BodySource;
+  close(): void;
 }
 
-interface FileContent {
-  /** Keeps a copy. */
-  add(piece: Uint8Array): void;
-  /** All of it, when the form is read. */
-  read(): FormFile['bytes'];
-}
+/** Bytes in memory above which contents go to the disk, and those of a buffer on the way there. */
+const mostInMemory = 1024 * 1024;
+const bufferLength = 1.25 * mostInMemory;
+/** One buffer is filled while another is written. The rest is on its way through the parser. */
+export const mostBuffered = 3 * mostInMemory;
 
-/** Requests are compared as JSON, in which bytes as they are would be many times as long. */
-export function hideBytes(bytes: Uint8Array): Uint8Array {
-  return Object.defineProperty(bytes, 'toJSON', { value: () => hash('sha256', bytes) });
-}
-
-/** One buffer for all. The parser emits any number of small pieces, which would take much memory. */
-class Memory implements Contents {
+/**
+ * The contents of parts, one behind the other, in one buffer: the parser emits any number of small pieces,
+ * which would take much memory.
+ */
+class Contents {
+  readonly #disk: Disk | undefined;
   #bytes: Buffer;
-  length = 0;
+  #used = 0;
+  #onDisk = 0;
+  #spare: Buffer | undefined;
 
-  constructor(size: number) {
+  constructor(size: number, disk?: Disk) {
     this.#bytes = Buffer.allocUnsafe(size);
+    this.#disk = disk;
   }
 
-  open(): FileContent {
+  get length(): number {
+    return this.#onDisk + this.#used;
+  }
+
+  /** Begins a part, of which `add` keeps copies. It is read when the form is complete. */
+  open() {
+    const digest = this.#disk && createHash('sha256');
     const start = this.length;
     let end = start;
     return {
-      add: (piece) => {
+      add: (piece: Uint8Array): void => {
         this.#makeRoom(piece.length);
-        this.#bytes.set(piece, end);
-        end += piece.length;
-        this.length = end;
+        this.#bytes.set(piece, this.#used);
+        this.#used += piece.length;
+        end = this.length;
+        digest?.update(piece);
       },
-      read: () => hideBytes(this.#bytes.subarray(start, end)),
+      read: (): FormFile['bytes'] => {
+        const isKept = this.#disk && this.#onDisk > 0;
+        const bytes = isKept ? this.#disk.find(start, end) : this.#bytes.subarray(start, end);
+        // Requests are compared as JSON, in which bytes as they are would be many times as long.
+        const toJSON = (): string =>
+          digest?.copy().digest('hex') ?? hash('sha256', this.#bytes.subarray(start, end));
+        return Object.defineProperty(bytes, 'toJSON', { value: toJSON });
+      },
     };
   }
 
   #makeRoom(bytes: number): void {
-    if (this.length + bytes <= this.#bytes.length) return;
-    const more = Buffer.allocUnsafe(2 * (this.length + bytes));
-    more.set(this.#bytes.subarray(0, this.length));
+    const needed = this.#used + bytes;
+    if (needed <= this.#bytes.length) return;
+    const more = Buffer.allocUnsafe(Math.max(needed, Math.min(2 * needed, bufferLength)));
+    more.set(this.#bytes.subarray(0, this.#used));
     this.#bytes = more;
   }
 
-  flush(): undefined {
-    return undefined;
+  /** Makes room in memory. `isEnd`: what is on the disk is complete after it. */
+  async flush(isEnd = false): Promise<void> {
+    if (!this.#disk || this.#used <= (isEnd && this.#onDisk > 0 ? 0 : mostInMemory)) return;
+    const [buffer, length, at] = [this.#bytes, this.#used, this.#onDisk];
+    // The parser may add more meanwhile.
+    [this.#bytes, this.#used] = [this.#spare ?? Buffer.allocUnsafe(bufferLength), 0];
+    this.#onDisk += length;
+    await this.#disk.write(buffer.subarray(0, length), at);
+    this.#spare = buffer;
+  }
+
+  close(): void {
+    this.#disk?.close();
   }
 }
 
@@ -167,7 +193,7 @@ interface PartHead {
 interface Part {
   readonly head: PartHead;
   readonly isFile: boolean;
-  readonly content: FileContent;
+  readonly content: ReturnType<Contents['open']>;
 }
 
 /** Bytes that the parser reads at once, so that a large form does not hold up the event loop. */
@@ -178,19 +204,19 @@ function getType(): string {
 }
 
 /** Reads a form piece by piece. Each piece is parsed before the next is taken. */
-export class FormReader {
+export class FormReader implements FormReading {
   readonly #contents: Contents;
   readonly #heads: HeadCheck;
   readonly #parts: Part[] = [];
-  readonly #texts = new Memory(0);
+  readonly #texts = new Contents(0);
   #wanted = Promise.withResolvers<void>();
   #failure: unknown;
   // The parser handles errors too, but it starts to listen only later.
   readonly #body = new Readable({ read: () => this.#wanted.resolve() }).on('error', () => undefined);
   readonly #parsing: Promise<void>;
 
-  constructor(contentType: string, contents: Contents) {
-    this.#contents = contents;
+  constructor(contentType: string, size: number, disk?: Disk) {
+    this.#contents = new Contents(size, disk);
     this.#heads = new HeadCheck(contentType);
     this.#parsing = this.#parse(contentType);
     this.#parsing.catch((error: unknown) => {
@@ -221,6 +247,10 @@ export class FormReader {
       texts.map((part) => [readName(part), readText(part)]),
       this.#parts.filter(({ isFile }) => isFile).map(readFile),
     );
+  }
+
+  close(): void {
+    this.#contents.close();
   }
 
   async #parse(contentType: string): Promise<void> {

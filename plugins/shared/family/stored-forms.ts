@@ -3,7 +3,7 @@
  * name, so that nothing of it is left when the call or the process ends. A form that is not large stays in
  * memory. What all forms and those of one key take on the disk is limited, and the ledger keeps its room.
  */
-import { createHash, randomUUID, type Hash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { readdirSync, rmSync, unlinkSync } from 'node:fs';
 import { open, statfs, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,12 +11,11 @@ import {
   BodyBudget,
   fileMode,
   GatewayError,
-  isGatewayError,
   makeFolder,
   type BodySource,
   type LargeForms,
 } from '../../../core/index.ts';
-import { FormReader, hideBytes, type Contents, type FormFile } from '../forms.ts';
+import { FormReader, mostBuffered, type Disk } from '../forms.ts';
 
 /** Bytes of a form, and of all on the disk at once. A key has a quarter of these, an account a half. */
 export interface FileLimits {
@@ -24,11 +23,6 @@ export interface FileLimits {
   readonly together: number;
 }
 
-/** Bytes of a form above which it goes to the disk, and those of a buffer on the way. */
-const large = 1024 * 1024;
-const bufferLength = large + 256 * 1024;
-/** One buffer is filled while the other is written. The rest is on its way through the parser. */
-const held = 3 * large;
 /** Bytes that are read at once to be sent. */
 const sliceLength = 64 * 1024;
 /** Bytes of the disk that are left to the ledger. */
@@ -37,47 +31,10 @@ const prefix = '.form-';
 
 type Share = ReturnType<BodyBudget['openShare']>;
 
-/** A part of the file, which is read when it is sent. */
-class StoredFile implements BodySource {
-  readonly #file: FileHandle;
-  readonly #start: number;
-  readonly #digest: string;
-  readonly length: number;
-
-  constructor(file: FileHandle, [start, end]: readonly [number, number], digest: string) {
-    this.#file = file;
-    this.#start = start;
-    this.#digest = digest;
-    this.length = end - start;
-  }
-
-  async *read(): AsyncGenerator<Uint8Array> {
-    for (let at = 0; at < this.length;) {
-      const bytes = Buffer.allocUnsafe(Math.min(sliceLength, this.length - at));
-      const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, this.#start + at);
-      if (bytesRead === 0) throw new Error('The file of a form ends too early.');
-      yield bytes.subarray(0, bytesRead);
-      at += bytesRead;
-    }
-  }
-
-  /** Requests are compared as JSON, and files in memory by the same digest. */
-  toJSON(): string {
-    return this.#digest;
-  }
-}
-
-class StoredContents implements Contents {
+class UnnamedFile implements Disk {
   readonly #folder: string;
   readonly #share: Share;
   #file: FileHandle | undefined;
-  /** What is not in the file yet. */
-  #bytes: Buffer = Buffer.allocUnsafe(sliceLength);
-  #used = 0;
-  /** What was written to the file last. */
-  #spare: Buffer | undefined;
-  /** Bytes in the file. */
-  #written = 0;
   #closed = false;
 
   constructor(folder: string, share: Share) {
@@ -85,67 +42,41 @@ class StoredContents implements Contents {
     this.#share = share;
   }
 
-  open(): ReturnType<Contents['open']> {
-    const start = this.#written + this.#used;
-    const hash = createHash('sha256');
-    let end = start;
-    return {
-      add: (piece) => {
-        this.#add(piece);
-        hash.update(piece);
-        end += piece.length;
-      },
-      read: () => this.#read(start, end, hash),
-    };
-  }
-
-  #read(start: number, end: number, hash: Hash): FormFile['bytes'] {
-    return this.#file
-      ? new StoredFile(this.#file, [start, end], hash.digest('hex'))
-      : hideBytes(this.#bytes.subarray(start, end));
-  }
-
-  #add(piece: Uint8Array): void {
-    const used = this.#used + piece.length;
-    if (used > this.#bytes.length) {
-      const more = Buffer.allocUnsafe(Math.max(used, Math.min(2 * used, bufferLength)));
-      more.set(this.#bytes.subarray(0, this.#used));
-      this.#bytes = more;
-    }
-    this.#bytes.set(piece, this.#used);
-    this.#used = used;
-  }
-
-  flush(isEnd = false): Promise<void> | undefined {
-    return this.#used > large || (isEnd && this.#file && this.#used > 0) ? this.#write() : undefined;
-  }
-
-  async #write(): Promise<void> {
-    // The parser may add more meanwhile.
-    const [whole, at] = [this.#bytes, this.#written];
-    const bytes = whole.subarray(0, this.#used);
-    this.#written += bytes.length;
-    [this.#bytes, this.#used] = [this.#spare ?? Buffer.allocUnsafe(bufferLength), 0];
+  async write(bytes: Uint8Array, at: number): Promise<void> {
     this.#share.take(bytes.length);
     try {
       const { bavail, bsize } = await statfs(this.#folder);
       if (bavail * bsize < spare + bytes.length) throw toFullError();
-      this.#file ??= await this.#openFile();
+      this.#file ??= await this.#open();
       for (let done = 0; done < bytes.length;)
         done += (await this.#file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
     } catch (cause) {
-      throw toDiskError(cause);
+      const isFull = cause instanceof Error && 'code' in cause && fullCodes.has(cause.code);
+      throw isFull ? toFullError(cause) : cause;
     }
-    this.#spare = whole;
   }
 
-  async #openFile(): Promise<FileHandle> {
+  async #open(): Promise<FileHandle> {
     const path = join(this.#folder, `${prefix}${randomUUID()}`);
     const file = await open(path, 'wx+', fileMode);
     unlinkSync(path);
     // The client may have left meanwhile.
     if (this.#closed) await file.close();
     return file;
+  }
+
+  find(start: number, end: number): BodySource {
+    return { length: end - start, read: () => this.#read(start, end) };
+  }
+
+  async *#read(start: number, end: number): AsyncGenerator<Uint8Array> {
+    for (let at = start; at < end;) {
+      const bytes = Buffer.allocUnsafe(Math.min(sliceLength, end - at));
+      const read = await this.#file?.read(bytes, 0, bytes.length, at);
+      if (!read?.bytesRead) throw new Error('The file of a form ends too early.');
+      yield bytes.subarray(0, read.bytesRead);
+      at += read.bytesRead;
+    }
   }
 
   close(): void {
@@ -157,12 +88,6 @@ class StoredContents implements Contents {
 }
 
 const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-
-function toDiskError(cause: unknown): GatewayError {
-  if (isGatewayError(cause)) return cause;
-  if (cause instanceof Error && 'code' in cause && fullCodes.has(cause.code)) return toFullError(cause);
-  return new GatewayError('internal', 'The gateway could not write the form to its disk.', { cause });
-}
 
 function toFullError(cause?: unknown): GatewayError {
   return new GatewayError(
@@ -185,17 +110,11 @@ export function storeForms(folder: string, { most, together }: FileLimits): Larg
   const budget = new BodyBudget({ bodyLimit: most, bodiesLimit: together, bodyRate: 0 });
   return {
     most,
-    held,
+    held: mostBuffered,
     open(contentType, owner) {
       if (!isReady) prepareFolder(folder);
       isReady = true;
-      const contents = new StoredContents(folder, budget.openShare(owner));
-      const reader = new FormReader(contentType, contents);
-      return {
-        write: (chunk) => reader.write(chunk),
-        end: () => reader.end(),
-        close: () => contents.close(),
-      };
+      return new FormReader(contentType, 0, new UnnamedFile(folder, budget.openShare(owner)));
     },
   };
 }
