@@ -147,7 +147,7 @@ export function openNews(
     if (board) board.useTables(await tables.get('ledger').open(declaration));
   });
   return {
-    /** Whether there may be anybody to notify. */
+    /** Whether other processes may listen. */
     hasOthers: () => workers.several || board !== undefined,
     /** Waits for nothing. The news crosses as JSON. */
     notify(topic: string, news: unknown): void {

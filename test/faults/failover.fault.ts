@@ -1,7 +1,7 @@
 /**
  * PostgreSQL with a synchronous standby, kept by Patroni and etcd behind HAProxy, under two gateways with
  * calls, each on a machine of its own network. In turn the primary is killed, and cut off while it lives on;
- * in the end the standby is cut off. Every call that a client saw completed has its entry, nobody spends more
+ * in the end the standby is cut off. Every call that a client saw completed has its entry, no account spends more
  * than the credit, and calls go on within half a minute. Needs Debian's `patroni`, `etcd-server`, `haproxy`
  * and PostgreSQL, and root.
  *

@@ -27,7 +27,7 @@ export function readBytes<Ask extends object, Answer>(
     const answer = reader.read({ type, headers, bytes }, ask, (usage) => replies.report(usage));
     return { answer, usage: undefined };
   } catch (error) {
-    // A reply that nobody reads would stay open.
+    // A reply that is not read would stay open.
     const close = (): Promise<unknown> => bytes.return(undefined);
     void bytes.next().then(close, close);
     throw error;

@@ -54,7 +54,7 @@ export async function runTransaction<Answer>(send: Query, steps: Steps<Answer>):
   const sent: Promise<unknown>[] = [];
   const query: Query = (statement, values) => {
     const answer = send(statement, values);
-    // A failed one that nobody waits for would end the process as an unhandled rejection.
+    // A failed one that nothing waits for would end the process as an unhandled rejection.
     answer.catch(() => undefined);
     sent.push(answer);
     return answer;
