@@ -1,9 +1,9 @@
 /**
  * PostgreSQL with a synchronous standby, kept by Patroni and etcd behind HAProxy, under two gateways with
  * calls, each on a machine of its own network. In turn the primary is killed, and cut off while it lives on;
- * in the end the standby is cut off. Every call that a client saw completed has its entry, no account spends more
- * than the credit, and calls go on within half a minute. Needs Debian's `patroni`, `etcd-server`, `haproxy`
- * and PostgreSQL, and root.
+ * in the end the standby is cut off. Every call that a client saw completed has its entry, no account spends
+ * more than its credit, and calls go on within half a minute. Needs Debian's `patroni`, `etcd-server`,
+ * `haproxy` and PostgreSQL, and root.
  *
  * 2026-11-27, two cores with other work: 20 to 22 s after a kill, 21 to 24 after a cut, 11 at the standby.
  *
