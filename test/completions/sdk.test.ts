@@ -11,6 +11,7 @@ import { mistral } from '../../plugins/providers/mistral.ts';
 import { openai } from '../../plugins/providers/openai.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { sendJson, startScriptedVendor, type ScriptedVendor } from '../support/scripted-vendor.ts';
+import { completion } from '../support/vendor/completions.ts';
 
 let gateway: TestGateway;
 let openaiVendor: ScriptedVendor;
@@ -20,20 +21,7 @@ let client: OpenAI;
 const instruct = 'openai/gpt-3.5-turbo-instruct';
 const codestral = 'mistral/codestral-2508';
 
-const completionBody = z.strictObject({
-  model: z.literal('gpt-3.5-turbo-instruct'),
-  prompt: z.union([z.string(), z.array(z.string()), z.array(z.int()), z.array(z.array(z.int()))]),
-  suffix: z.string().optional(),
-  max_tokens: z.int().min(0),
-  temperature: z.number().optional(),
-  n: z.int().optional(),
-  best_of: z.int().optional(),
-  echo: z.boolean().optional(),
-  logprobs: z.int().max(5).optional(),
-  stop: z.union([z.string(), z.array(z.string()).max(4)]).optional(),
-  stream: z.boolean().optional(),
-  stream_options: z.strictObject({ include_usage: z.boolean() }).optional(),
-});
+const completionBody = completion.extend({ model: z.literal('gpt-3.5-turbo-instruct') });
 
 const fimBody = z.strictObject({
   model: z.literal('codestral-2508'),
