@@ -167,7 +167,7 @@ it('deployments at one address of one provider, however it is written, are all s
   expect(remarks).toEqual([expect.stringMatching(/^4: ollama has one baseUrl here/)]);
 });
 
-it('what a row says of a known model counts without a price, and a fallback of no name is named', async () => {
+it('what a row says of a known model counts without a price, and unknown fallbacks are named', async () => {
   const { text, remarks } = await importText(
     'model_list:\n' +
       '  - { model_name: fast, litellm_params: { model: openai/gpt-5.4, max_input_tokens: 9000 } }\n' +
