@@ -184,7 +184,7 @@ it('what is decoded of a body counts for the share of its key before the body is
   // @ts-expect-error A request is read by few of its members.
   const reading = share.read(arriving);
   await expect.poll(() => take.mock.calls.length).toBe(3);
-  expect(() => bodies.openShare({ key: 'k', account: 'a' }).take(20_000)).toThrow('its share of large requests');
+  expect(() => bodies.openShare({ key: 'k', account: 'a' }).take(20_000)).toThrow('its share of large');
   arriving.destroy(new Error('gone'));
   await expect(reading).rejects.toMatchObject({ code: 'client_gone' });
 });
