@@ -137,7 +137,7 @@ export class BodyBudget {
 function toFullError(): GatewayError {
   return new GatewayError(
     'overloaded',
-    'The gateway holds as many bytes of large requests as it may; try again soon.',
+    'The gateway has reached its limit for large requests; try again soon.',
     { retryAfter: 2 },
   );
 }
@@ -145,7 +145,7 @@ function toFullError(): GatewayError {
 function toShareError(owner: string): GatewayError {
   return new GatewayError(
     'rate_limited',
-    `This ${owner} has its share of large requests under way; send fewer of them at once.`,
+    `This ${owner} holds its share of large requests; send fewer of them at once.`,
     { retryAfter: 2 },
   );
 }
