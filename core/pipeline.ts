@@ -322,8 +322,8 @@ export async function encodeCall(
   if (!shortened && isVerbatim(hooks, routed)) return encodeVerbatim(routed);
   const asked = shortened?.request ?? routed.getRequest();
   if (!isTapped(hooks.transformRequest, routed)) return encodeTranslated(routed, asked);
-  // A tap may change its request in place, and what it changes is found by comparing. The files of a task may
-  // be on the disk.
+  // A tap may change its request in place, and what it changes is found by comparing. A task is not copied:
+  // its files may be on the disk.
   const { task, ...rest } = asked;
   const own = task === undefined ? structuredClone(asked) : { ...structuredClone(rest), task };
   return encodeTranslated(routed, await hooks.transformRequest.promise(own, routed));

@@ -37,7 +37,7 @@ export function buildReplyContext(
  */
 export function findChargedUsage(exchange: Routed, tally: Progress): Usage | undefined {
   const { usage: reported, complete, images, imagesShown } = tally;
-  // A copy lacks what the class computes.
+  // A spread leaves out the getters of the class.
   const whole = complete ? tally : { ...tally, images, imagesShown, complete: true };
   const { uses, basis, suspect } = findChargedFigures(exchange, whole);
   if (basis === 'usage' && !suspect) return undefined;

@@ -19,20 +19,16 @@ import { chatReply } from '../support/replies.ts';
 import { sendJson, startScriptedVendor } from '../support/scripted-vendor.ts';
 
 const models = new URL('../../plugins/providers/catalogue/deepseek.json', import.meta.url);
-const house = defineProvider({
-  name: 'house',
-  env: { key: 'HOUSE_API_KEY', baseUrl: 'HOUSE_BASE_URL' },
-  baseUrl: 'https://house.invalid/v1',
-  endpoints: { 'chat-completions': '/chat/completions' },
-  models,
-});
-const spare = defineProvider({
-  name: 'spare',
-  env: { key: 'SPARE_API_KEY', baseUrl: 'SPARE_BASE_URL' },
-  baseUrl: 'https://spare.invalid/v1',
-  endpoints: { 'chat-completions': '/chat/completions' },
-  models,
-});
+const define = (name: string) =>
+  defineProvider({
+    name,
+    env: { key: `${name.toUpperCase()}_API_KEY`, baseUrl: `${name.toUpperCase()}_BASE_URL` },
+    baseUrl: `https://${name}.invalid/v1`,
+    endpoints: { 'chat-completions': '/chat/completions' },
+    models,
+  });
+const house = define('house');
+const spare = define('spare');
 
 const overviewSchema = z.object({
   providers: z.array(
