@@ -22,9 +22,10 @@ export const declaration: TableDeclaration = {
 export const sql = {
   raise: `INSERT INTO plugin_notices_raised (id, event, subject, account, at, body)
     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING`,
-  address: `INSERT INTO plugin_notices_deliveries (notice, channel, at, attempts, due, done)
+  // The process that sent it, and the one that sends it soonest, decide.
+  address: `INSERT INTO plugin_notices_deliveries AS known (notice, channel, at, attempts, due, done)
     VALUES ($1, $2, $3, 0, $4, $5) ON CONFLICT (notice, channel) DO UPDATE
-    SET due = excluded.due, done = excluded.done WHERE excluded.done IS NOT NULL`,
+    SET due = excluded.due, done = excluded.done WHERE excluded.done IS NOT NULL OR excluded.due < known.due`,
   count: `SELECT channel, count(due) AS pending, count(*) - count(due) AS failed,
       coalesce(min(due), 0) AS next
     FROM plugin_notices_deliveries WHERE done IS NULL GROUP BY channel`,
